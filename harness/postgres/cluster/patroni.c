@@ -303,7 +303,7 @@ static bool patroni_settle(struct server *s, struct err *e)
 
 // Waits at most 10 s until the leash has taken the signal that was sent and sleeps again. False
 // when it has not.
-static bool has_taken_signals(pid_t leash)
+static bool wait_for_leash(pid_t leash)
 {
     int64_t deadline_ns = clock_now_ns() + keep_limit_ns;
     char path[64], line[256];
@@ -319,7 +319,7 @@ static bool has_taken_signals(pid_t leash)
             fclose(file);
         if (!pending && process_stat(leash, &stat) && stat.state == 'S')
             break;
-        // The signal is not pending any more, but the leash still handles it, so look again.
+        // The signal is still pending, or the leash still handles it.
         pending = 1;
         usleep(1000);
     }
@@ -339,7 +339,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
         if (!p->leashes[i])
             continue;
         kill(p->leashes[i], SIGUSR1); // from now on the leash survives us
-        if (!has_taken_signals(p->leashes[i]))
+        if (!wait_for_leash(p->leashes[i]))
             return err_set(e, ERR_SYSTEM, "the cluster cannot be left running");
         buf_printf(out, " %d", (int)p->leashes[i]);
     }
