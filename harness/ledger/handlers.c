@@ -8,7 +8,7 @@
 
 // Returns when the handler ended, by its answer or by the end of its process. *died: its process
 // ended before it answered. CLOCK_NEVER: it still ran at the end.
-static int64_t ended_ns(const struct ledger *l, const struct delivery *d, bool *died)
+static int64_t handler_end_ns(const struct ledger *l, const struct delivery *d, bool *died)
 {
     const struct process_record *p = &l->log->processes[l->log->lines[d->line].process];
 
@@ -18,36 +18,38 @@ static int64_t ended_ns(const struct ledger *l, const struct delivery *d, bool *
     return *died ? p->ended_ns : CLOCK_NEVER;
 }
 
-// Returns the larger of two times. CLOCK_NEVER for `a` means that there is no time yet.
-static int64_t most(int64_t a, int64_t b)
+// Returns the longer of two durations. `so_far` is CLOCK_NEVER before the first one.
+static int64_t longest(int64_t so_far, int64_t next)
 {
-    return a == CLOCK_NEVER || b > a ? b : a;
+    return so_far == CLOCK_NEVER || next > so_far ? next : so_far;
 }
 
-// Compares a handler that began at began_ns with the one before it of the same job.
-static void take_next(
+// Counts how a handler that began at began_ns follows the one before it of the same job: while that
+// one still ran, after its process died, or after it failed.
+static void compare_with_before(
     struct handlers *h, const struct ledger *l, const struct delivery *before, int64_t began_ns)
 {
     bool died;
-    int64_t end_ns = ended_ns(l, before, &died);
+    int64_t end_ns = handler_end_ns(l, before, &died);
 
     if (began_ns < end_ns) {
         h->at_once++;
     } else if (died) {
         h->came_again++;
-        h->again_ns = most(h->again_ns, began_ns - end_ns);
+        h->again_ns = longest(h->again_ns, began_ns - end_ns);
     } else if (before->reply == REPLY_PERMANENT) {
         h->gap_min_ns = clock_min(h->gap_min_ns, began_ns - end_ns);
-        h->gap_max_ns = most(h->gap_max_ns, began_ns - end_ns);
+        h->gap_max_ns = longest(h->gap_max_ns, began_ns - end_ns);
     }
 }
 
 bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e)
 {
     const size_t tokens = l->plan->token_count;
+    // Per job: the index of its last delivery so far, and the number of its failed attempts.
     uint32_t *last = malloc((tokens + 1) * sizeof *last);
     uint32_t *attempts = calloc(tokens + 1, sizeof *attempts);
-    bool ok = (last && attempts) || err_memory(e), died;
+    bool ok = (last && attempts) || err_memory(e);
 
     *h = (struct handlers){
         .again_ns = CLOCK_NEVER, .gap_min_ns = CLOCK_NEVER, .gap_max_ns = CLOCK_NEVER};
@@ -59,8 +61,10 @@ bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e)
         if (d->token >= tokens || d->reply == REPLY_NONE)
             continue;
         if (last[d->token] != NONE)
-            take_next(h, l, &l->log->deliveries[last[d->token]], l->log->lines[d->line].read_ns);
-        ended_ns(l, d, &died);
+            compare_with_before(
+                h, l, &l->log->deliveries[last[d->token]], l->log->lines[d->line].read_ns);
+        bool died;
+        handler_end_ns(l, d, &died);
         h->in_hand += died;
         if (d->reply == REPLY_PERMANENT) {
             uint32_t number = ++attempts[d->token];

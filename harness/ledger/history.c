@@ -8,8 +8,8 @@
 // run can be judged again by rules that were made long after it. A figure that a version lacks
 // stays zero or, where zero would say something false, is derived from the others (history_join).
 //
-// The file may be damaged, or somebody else's. So each number has a limit, and each count must be
-// one that a file of this size can hold, before memory is asked for.
+// The file may be damaged, or made by somebody who wants to do harm. So each number has a limit,
+// and before memory is asked for, each count must be one that a file of this size can hold.
 #include "ledger/history.h"
 
 #include <math.h>
@@ -19,10 +19,11 @@
 #include "ledger/pack.h"
 #include "ledger/pack_observed.h"
 
-static const uint64_t any = UINT64_MAX;
-static const size_t stalls_first = 256; // number of stalls that pack_stalls stores; part of the
+static const uint64_t any = UINT64_MAX; // the limit of numbers that need none
+static const size_t first_stalls = 256; // number of stalls that pack_stalls stores; part of the
                                         // format, so the same in every version
 
+// Packs the file's first word and its version.
 static void pack_header(struct pack *p, uint64_t *version)
 {
     char magic[16] = "mailproof";
@@ -39,7 +40,7 @@ static void pack_header(struct pack *p, uint64_t *version)
 
 // Packs the kept stalls from one index to another. A stall that was not kept is written as zeros,
 // because the reader expects each index.
-static void pack_kept(struct pack *p, struct stalls *s, size_t from, size_t until)
+static void pack_stall_range(struct pack *p, struct stalls *s, size_t from, size_t until)
 {
     for (size_t i = from; pack_ok(p) && i < until; i++) {
         struct stall kept = {0};
@@ -60,20 +61,22 @@ static void pack_stalls(struct pack *p, struct stalls *s)
     pack_signed(p, &s->total_ns);
     // Every version stores the first stalls here. pack_more_stalls, which came later, stores the
     // others.
-    pack_kept(p, s, 0, s->count < stalls_first ? s->count : stalls_first);
+    pack_stall_range(p, s, 0, s->count < first_stalls ? s->count : first_stalls);
 }
 
+// Packs the stalls that pack_stalls left out.
 static void pack_more_stalls(struct pack *p, struct stalls *s)
 {
-    size_t more = s->kept_count > stalls_first ? s->kept_count - stalls_first : 0;
+    size_t more = s->kept_count > first_stalls ? s->kept_count - first_stalls : 0;
 
     PACK_FIELD(p, more, PACK_LINES_MAX);
     if (pack_reading(p) && !pack_can_hold(p, more))
         pack_fail(p, "names more items than it can hold");
     else
-        pack_kept(p, s, stalls_first, stalls_first + more);
+        pack_stall_range(p, s, first_stalls, first_stalls + more);
 }
 
+// Packs the notes, and the figures of the generator as a whole.
 static void pack_notes(struct pack *p, struct history *h)
 {
     struct history_notes *n = &h->notes;
@@ -124,6 +127,7 @@ static void pack_txn(
     pack_moment(p, &r->ended_ns);
 }
 
+// Packs the transactions of the plan, with what became of each.
 static void pack_txns(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
@@ -153,7 +157,7 @@ static void pack_tokens(struct pack *p, struct history *h)
 }
 
 // Packs the flags and the expiry of each token. Call it after ledger_init, which makes the tokens.
-static void pack_ends(struct pack *p, struct history *h)
+static void pack_flags_and_expiry(struct pack *p, struct history *h)
 {
     int64_t last = 0;
 
@@ -166,6 +170,7 @@ static void pack_ends(struct pack *p, struct history *h)
     }
 }
 
+// Packs the faults of the plan, with what became of each.
 static void pack_faults(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
@@ -195,9 +200,10 @@ static void pack_faults(struct pack *p, struct history *h)
     }
 }
 
-// Packs the samples of the probe that commits, the starts of the collector's sessions, the stalls
-// that pack_stalls left out, the notes on lines and the last words of processes.
-static void pack_more(struct pack *p, struct history *h)
+// Packs what version 4 added: the samples of the probe that commits, the starts of the collector's
+// sessions, the stalls that pack_stalls left out, the notes on lines and the last words of
+// processes.
+static void pack_version_4(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
     bool known = h->sessions != NULL;
@@ -357,7 +363,7 @@ static void pack_litter(struct pack *p, struct history *h)
 // Packs whether the collector's logs were searched, and held the signing key.
 static void pack_logs(struct pack *p, struct history *h)
 {
-    PACK_FIELD(p, h->ledger.logs, LOGS_TELL_KEY);
+    PACK_FIELD(p, h->ledger.logs, LOGS_HOLD_KEY);
 }
 
 // Packs the looks at the collector's sessions, and the transactions that stayed open.
@@ -400,12 +406,12 @@ static void pack_renames(struct pack *p, struct history *h)
 static const struct {
     uint64_t since;
     void (*pack)(struct pack *p, struct history *h);
-} later[] = {{4, pack_more}, {5, pack_changes}, {6, pack_outcomes}, {7, pack_left_behind},
+} later[] = {{4, pack_version_4}, {5, pack_changes}, {6, pack_outcomes}, {7, pack_left_behind},
     {8, pack_workers}, {9, pack_attempts}, {10, pack_others}, {11, pack_starved},
     {12, pack_sought_and_written}, {13, pack_rows}, {14, pack_litter}, {15, pack_logs},
     {16, pack_presence}, {17, pack_counts}, {18, pack_renames}};
 
-static void pack_end(struct pack *p)
+static void pack_end_mark(struct pack *p)
 {
     char end[8] = "end";
 
@@ -436,7 +442,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
         h->ledger.strangers = read.strangers;
     }
     if (pack_ok(p))
-        pack_ends(p, h);
+        pack_flags_and_expiry(p, h);
     pack_faults(p, h);
     pack_lines(p, &h->log);
     pack_deliveries(p, h);
@@ -444,7 +450,7 @@ static bool pack_all(struct pack *p, struct history *h, struct err *e)
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         if (h->version >= later[i].since)
             later[i].pack(p, h);
-    pack_end(p);
+    pack_end_mark(p);
     return true;
 }
 

@@ -9,11 +9,11 @@
 #include "ledger/ledger.h"
 
 #define HISTORY_NAME "history.bin.gz"
-// history_read also reads older versions, which lack what came later: 2 has no starved_us, 3 no
-// pack_more, 4 no changes, 5 no answers, 6 no commits that failovers left behind, 7 no workers, 8
-// no attempts, 9 no others_share, 10 no samples of os/starved.h, 11 no times when a fault was
-// sought and when a line was written, 12 no rows of tokens, 13 nothing of what processes left
-// behind, 14 nothing of the logs, 15 no looks at the collector's sessions, 16 no counts of
+// history_read also reads older versions, which lack what came later: 2 has no starved_us, 3
+// nothing of pack_version_4, 4 no changes, 5 no answers, 6 no commits that failovers left behind, 7
+// no workers, 8 no attempts, 9 no others_share, 10 no samples of os/starved.h, 11 no times when a
+// fault was sought and when a line was written, 12 no rows of tokens, 13 nothing of what processes
+// left behind, 14 nothing of the logs, 15 no looks at the collector's sessions, 16 no counts of
 // descriptors and processes, and 17 no names that changed.
 #define HISTORY_VERSION 18
 

@@ -112,55 +112,54 @@ int64_t ledger_read_ns(const struct ledger *l, uint32_t token)
     return l->log->lines[l->tokens[token].first_line].read_ns;
 }
 
-static bool steps_server(const struct fault_spec *s)
+// True for a fault that makes the server's clock step.
+static bool is_server_step(const struct fault_spec *s)
 {
     return s->verb->hits == HITS_CLOCK && s->target == TARGET_SERVER;
 }
 
-// Returns how many faults must be searched for steps of the server's clock: all, or none when the
-// scenario has no such step. This is asked for every token, so a scenario without steps must not
-// look at each of a thousand faults every time.
-static size_t may_step(const struct ledger *l)
+// Returns how many faults must be searched for steps of the server's clock: all, or 0 when the
+// scenario has no such step. The search is made for every token, so a scenario without steps must
+// not look at each of a thousand faults every time.
+static size_t count_to_search(const struct ledger *l)
 {
     for (size_t i = 0; i < l->scenario->fault_count; i++) {
-        if (steps_server(&l->scenario->faults[i]))
+        if (is_server_step(&l->scenario->faults[i]))
             return l->fault_count;
     }
     return 0;
 }
 
-static bool stepped_server(const struct fault_record *f)
+static bool has_stepped_server(const struct fault_record *f)
 {
-    return f->began_ns && steps_server(f->spec);
+    return f->began_ns && is_server_step(f->spec);
 }
 
 int64_t ledger_server_clock_ns(const struct ledger *l, int64_t at_ns)
 {
-    const size_t count = may_step(l);
+    const size_t count = count_to_search(l);
     int64_t shows_ns = at_ns;
 
     for (size_t i = 0; i < count; i++) {
         const struct fault_record *f = &l->faults[i];
         // A fault that steps the clock forward may not have done so until it ends. A step back
         // counts from the beginning, so the sum is the least that the clock may show.
-        if (stepped_server(f) && f->began_ns <= at_ns &&
+        if (has_stepped_server(f) && f->began_ns <= at_ns &&
             (f->spec->by_ns < 0 || f->ended_ns <= at_ns))
             shows_ns += f->spec->by_ns;
     }
     return shows_ns;
 }
 
-// Returns the first time, from from_ns on, at which the server's clock with its steps shows
-// server_ns or later.
 int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns)
 {
-    const size_t count = may_step(l);
+    const size_t count = count_to_search(l);
     int64_t offset_ns = 0; // the sum of the steps so far
 
     // Each turn looks at the time up to the next step; the last turn, at the time after all steps.
     for (size_t i = 0;; i++) {
         bool last = i == count;
-        if (!last && !stepped_server(&l->faults[i]))
+        if (!last && !has_stepped_server(&l->faults[i]))
             continue;
         int64_t until_ns = last ? CLOCK_NEVER : l->faults[i].began_ns;
         int64_t at_ns = server_ns - offset_ns > from_ns ? server_ns - offset_ns : from_ns;
@@ -179,13 +178,13 @@ int64_t ledger_expires_ns(const struct ledger *l, uint32_t token)
         l, l->start_ns + l->tokens[token].expires_at_s * NS_PER_S, ledger_txn(l, token)->sent_ns);
 }
 
-// True when the fault may have kept the line unread: it took the reader, and had not ended long
-// enough before the line was read.
-static bool keeps_unread(
+// True when the fault may have delayed the reading of the line: it stopped the reader, and the line
+// was read before its end, or so soon after it that the reader may still have been behind.
+static bool may_delay_reading(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line)
 {
     const int64_t drained_ns =
-        100 * NS_PER_MS; // within this time a reader that runs again has read all that waited
+        100 * NS_PER_MS; // a reader that runs again has read all that waited within this time
     int instance = l->log->processes[line->process].instance;
 
     return f->began_ns && f->spec->verb->takes & THING_READER &&
@@ -201,7 +200,7 @@ void ledger_guess_written(struct ledger *l)
             continue;
         line->empty_ns = line->seen_ns = line->read_ns;
         for (size_t k = 0; k < l->fault_count; k++) {
-            if (keeps_unread(l, &l->faults[k], line))
+            if (may_delay_reading(l, &l->faults[k], line))
                 line->empty_ns = clock_min(line->empty_ns, l->faults[k].began_ns);
         }
     }

@@ -33,8 +33,8 @@ enum token_flags {
                              // or, in the present schema, it was taken and not confirmed
     TOKEN_UNMARKED = 1 << 5, // at the end of the run it was not taken, or taken and not
                              // confirmed
-    TOKEN_BURIED_AGAIN = 1 << 6, // in dead_letters more than once
-    TOKEN_TOLD = 1 << 7,         // its secret stands in a log of the collector
+    TOKEN_DEAD_LETTER_AGAIN = 1 << 6, // in dead_letters more than once
+    TOKEN_SECRET_LOGGED = 1 << 7,     // its secret stands in a log of the collector
 };
 
 // The outcome of a token in leased mode, as the collector has recorded it.
@@ -76,9 +76,9 @@ struct ledger_token {
     uint16_t row;         // bits of enum token_row; 0 in an old history
 };
 
-// Whether the collector's logs were searched, and whether they hold the signing key. Only the run
-// itself can search them, because a history keeps no secrets.
-enum logs { LOGS_UNREAD, LOGS_READ, LOGS_TELL_KEY };
+// Whether the collector's logs were searched for secrets, and whether they hold the signing key.
+// Only the run itself can search them, because a history keeps no secrets.
+enum logs { LOGS_UNREAD, LOGS_READ, LOGS_HOLD_KEY };
 
 struct ledger {
     const struct scenario *scenario;
@@ -106,13 +106,14 @@ struct ledger {
     struct attempt_record *attempts;     // owned; sorted by token and number; none in an old
                                          // history
     size_t attempt_count;
-    uint32_t *txn_of;                // owned; per token: the index of its transaction
-    int64_t start_ns;                // the plan's time 0 on the run's clock
-    int64_t load_end_ns;             // when load and faults were over
-    int64_t drain_end_ns;            // when TERM was sent to the collector
-    int64_t server_epoch_s;          // the server's clock at start_ns, seconds since 1970
-    const struct secret_scan *tells; // hashes of what may be secrets in the collector's logs; only
-                                     // ledger_settle_end reads them; NULL: no log was scanned
+    uint32_t *txn_of;       // owned; per token: the index of its transaction
+    int64_t start_ns;       // the plan's time 0 on the run's clock
+    int64_t load_end_ns;    // when load and faults were over
+    int64_t drain_end_ns;   // when TERM was sent to the collector
+    int64_t server_epoch_s; // the server's clock at start_ns, seconds since 1970
+    const struct secret_scan
+        *log_secrets; // hashes of what may be secrets in the collector's logs; only
+                      // ledger_settle_end reads them; NULL: no log was scanned
     enum logs logs;
     size_t strangers; // number of tokens in the database that the plan does not know
 };
@@ -127,8 +128,9 @@ void ledger_fini(struct ledger *l);
 MUST_USE bool ledger_take_changes(
     struct ledger *l, const struct change_record *changes, struct err *e);
 
-// Asks the database for the outcome of unknown transactions. Call it when the drain begins, after
-// every backend of the load has ended, so that none can commit any more.
+// Asks the database for the outcome of unknown transactions: sets TOKEN_SETTLED for their tokens
+// that it has. Call it when the drain begins, after every backend of the load has ended, so that
+// none can commit any more.
 MUST_USE bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e);
 
 // Reads the tables at the end of the run and counts the valid deliveries. Call it after the
@@ -138,11 +140,11 @@ MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
 // Fills in left_ns of each fault that stopped the server, where the provider did not report it.
 // ledger_settle_losses asks the database which commits of the probe it still holds, and passes them
-// to ledger_date_losses: there[i] is true when the database holds the commit of l->flushes[i]. Call
+// to ledger_date_losses: kept[i] is true when the database holds the commit of l->flushes[i]. Call
 // it after the probes have ended. conn NULL: the faults stay as they are.
 MUST_USE bool ledger_settle_losses(
     struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e);
-void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *there);
+void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *kept);
 
 // Fills in empty_ns and seen_ns of the lines for which the reader did not note them: both become
 // read_ns. But when a fault had kept the reader away until then, the line may have been written

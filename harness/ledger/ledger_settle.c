@@ -55,11 +55,13 @@ static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char
     return ok;
 }
 
+// Marks the token of a row of sql/present.sql when the outcome of its transaction is unknown: the
+// database has it, so the transaction has committed.
 static bool settle_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
-    // The query finds all tokens of an account, and those of known transactions are not marked.
+    // The query finds all tokens of an account, also those of transactions with a known outcome.
     if (token_of(l, row, &token) && ledger_txn(l, token)->outcome == TXN_UNKNOWN)
         l->tokens[token].flags |= TOKEN_SETTLED;
     return true;
@@ -94,7 +96,8 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-static int32_t int4_at(const PGresult *row, int column)
+// Returns a column of type int4 in binary form.
+static int32_t get_int4(const PGresult *row, int column)
 {
     uint32_t value;
 
@@ -102,7 +105,7 @@ static int32_t int4_at(const PGresult *row, int column)
     return (int32_t)ntohl(value);
 }
 
-static struct contents_field field_at(const PGresult *row, int column)
+static struct contents_field get_field(const PGresult *row, int column)
 {
     return (struct contents_field){PQgetvalue(row, 0, column), (size_t)PQgetlength(row, 0, column)};
 }
@@ -110,20 +113,20 @@ static struct contents_field field_at(const PGresult *row, int column)
 // The columns of sql/tokens.sql, in their order.
 enum { LOGIN, CODE, ACTION, EMAIL, SECRET, EXPIRES_AT, ROW };
 
-static struct contents_field contents_text(const char *text)
+static struct contents_field make_field(const char *text)
 {
     return (struct contents_field){text, strlen(text)};
 }
 
-static bool equals(const struct contents_field *a, const struct contents_field *b)
+static bool are_fields_equal(const struct contents_field *a, const struct contents_field *b)
 {
     return a->len == b->len && memcmp(a->data, b->data, a->len) == 0;
 }
 
-// Fills in `older` for lines that were written before the account got another name. Returns true
-// when the address in the database is the one that was inserted, or the one that the plan gave to
-// the account later.
-static bool settle_names(
+// Sets t->older, the fingerprint that a line has if it was written before the plan changed the
+// names of the account. Returns true when the address in the database is one that the plan gave to
+// the account, at first or later.
+static bool compare_names(
     struct ledger *l, uint32_t token, struct contents *c, struct ledger_token *t)
 {
     const struct change_record *record;
@@ -131,9 +134,8 @@ static bool settle_names(
     struct names names;
 
     plan_names(l->plan, &l->plan->txns[l->txn_of[token]], token, &names);
-    const struct contents_field email = contents_text(names.email),
-                                login = contents_text(names.login);
-    bool planned = equals(&c->fields[0], &email);
+    const struct contents_field email = make_field(names.email), login = make_field(names.login);
+    bool planned = are_fields_equal(&c->fields[0], &email);
     t->older = t->fingerprint;
     if (!rename)
         return planned;
@@ -142,12 +144,12 @@ static bool settle_names(
     before.fields[1] = login;
     t->older = decode_fingerprint(&before);
     names_change(&names, token, l->plan->segment, rename->kind == CHANGE_EMAIL);
-    const struct contents_field later = contents_text(names.email);
-    return planned || equals(&c->fields[0], &later);
+    const struct contents_field later = make_field(names.email);
+    return planned || are_fields_equal(&c->fields[0], &later);
 }
 
 // Stores a row of sql/tokens.sql: what the database holds of a token at the end of the run.
-static bool end_row(struct ledger *l, const PGresult *row)
+static bool final_token_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
@@ -155,23 +157,24 @@ static bool end_row(struct ledger *l, const PGresult *row)
         l->strangers++;
         return true;
     }
-    struct contents c = {.action = int4_at(row, ACTION),
-        .fields = {field_at(row, EMAIL), field_at(row, LOGIN), field_at(row, SECRET),
-            field_at(row, CODE)}};
+    struct contents c = {.action = get_int4(row, ACTION),
+        .fields = {get_field(row, EMAIL), get_field(row, LOGIN), get_field(row, SECRET),
+            get_field(row, CODE)}};
     struct ledger_token *t = &l->tokens[token];
     t->flags |= TOKEN_PRESENT;
-    t->expires_at_s = int4_at(row, EXPIRES_AT);
+    t->expires_at_s = get_int4(row, EXPIRES_AT);
     // Only the fingerprint is kept, because a secret must not get into the history.
     t->fingerprint = decode_fingerprint(&c);
     t->marks = decode_marks(&c);
-    t->row = (uint16_t)(ROW_READ | int4_at(row, ROW));
-    if (l->tells && c.fields[2].len == SECRET_SCAN_SECRET_LEN &&
-        secret_scan_secret(l->tells, c.fields[2].data))
-        t->flags |= TOKEN_TOLD;
-    t->row |= settle_names(l, token, &c, t) ? 0 : ROW_EMAIL;
+    t->row = (uint16_t)(ROW_READ | get_int4(row, ROW));
+    if (l->log_secrets && c.fields[2].len == SECRET_SCAN_SECRET_LEN &&
+        secret_scan_secret(l->log_secrets, c.fields[2].data))
+        t->flags |= TOKEN_SECRET_LOGGED;
+    t->row |= compare_names(l, token, &c, t) ? 0 : ROW_EMAIL;
     return true;
 }
 
+// Stores a row of sql/dead_letters.sql: the number of a token's dead letters.
 static bool dead_letter_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -179,12 +182,13 @@ static bool dead_letter_row(struct ledger *l, const PGresult *row)
     if (!token_of(l, row, &token))
         return true;
     uint8_t *flags = &l->tokens[token].flags;
-    *flags |= (*flags & TOKEN_DEAD_LETTER) || int4_at(row, 2) > 1 ? TOKEN_BURIED_AGAIN : 0;
+    *flags |= (*flags & TOKEN_DEAD_LETTER) || get_int4(row, 2) > 1 ? TOKEN_DEAD_LETTER_AGAIN : 0;
     *flags |= TOKEN_DEAD_LETTER;
     return true;
 }
 
-static bool mark_token(struct ledger *l, const PGresult *row, int flags)
+// Sets the flags for the token of a row; rows of unknown tokens are left out.
+static bool set_token_flags(struct ledger *l, const PGresult *row, int flags)
 {
     uint32_t token;
 
@@ -195,27 +199,28 @@ static bool mark_token(struct ledger *l, const PGresult *row, int flags)
 
 static bool waiting_row(struct ledger *l, const PGresult *row)
 {
-    return mark_token(l, row, TOKEN_WAITING);
+    return set_token_flags(l, row, TOKEN_WAITING);
 }
 
 // Marks a token that the query of the present schema returns. In every mode such a token still
 // waits and is not confirmed.
-static bool left_row(struct ledger *l, const PGresult *row)
+static bool waiting_unmarked_row(struct ledger *l, const PGresult *row)
 {
-    return mark_token(l, row, TOKEN_WAITING | TOKEN_UNMARKED);
+    return set_token_flags(l, row, TOKEN_WAITING | TOKEN_UNMARKED);
 }
 
 static bool unmarked_row(struct ledger *l, const PGresult *row)
 {
-    return mark_token(l, row, TOKEN_UNMARKED);
+    return set_token_flags(l, row, TOKEN_UNMARKED);
 }
 
+// Stores a row of sql/outcomes.sql.
 static bool outcome_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
-        l->tokens[token].outcome = (uint8_t)int4_at(row, 2);
+        l->tokens[token].outcome = (uint8_t)get_int4(row, 2);
     return true;
 }
 
@@ -223,8 +228,8 @@ static bool outcome_row(struct ledger *l, const PGresult *row)
 // own. Both numbers stop at UINT16_MAX. Returns false without memory.
 static bool attempt_row(struct ledger *l, const PGresult *row)
 {
-    struct attempt_record a = {.end = (uint8_t)int4_at(row, 3)};
-    int32_t number = int4_at(row, 2);
+    struct attempt_record a = {.end = (uint8_t)get_int4(row, 3)};
+    int32_t number = get_int4(row, 2);
 
     if (!token_of(l, row, &a.token))
         return true;
@@ -256,9 +261,10 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-// Returns true when a delivery is forged, and adds a note that says how: it differs from what the
-// database holds, or it prints a name that the wire cannot carry, even if the line can be read.
-// Also sets before_rename.
+// Returns true when a delivery is forged, and adds a note that says how. A delivery is forged when
+// it differs from what the database holds. It is forged, too, when it prints a name that the wire
+// format cannot carry, even if its line can be read. Sets d->before_rename for a delivery with
+// older names.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char fields[40];
@@ -301,7 +307,7 @@ static void count_valid_deliveries(struct ledger *l)
 }
 
 // Sets *yes to whether the query's value begins with 1. Returns false when the query fails.
-static bool is_true(PGconn *conn, const char *sql, bool *yes, struct err *e)
+static bool is_value_one(PGconn *conn, const char *sql, bool *yes, struct err *e)
 {
     char found[8];
 
@@ -322,12 +328,12 @@ static bool has_column(
         "SELECT count(*) FROM pg_attribute"
         " WHERE attrelid = to_regclass('%s') AND attname = '%s' AND NOT attisdropped",
         table, column);
-    return is_true(conn, sql, found, e);
+    return is_value_one(conn, sql, found, e);
 }
 
-// Reads which tokens still wait, with the query that fits the version of the schema. The present
-// schema has cursors.seen. In an older one, tokens.processed_at marks dequeued tokens, and the
-// cursor's position is a transaction and an id if jobs.last_xid exists, or else an id alone.
+// Reads which tokens still wait at the end, with the query that fits the version of the schema. The
+// present schema has cursors.seen. In an older one, tokens.processed_at marks dequeued tokens, and
+// the cursor's position is a transaction and an id if jobs.last_xid exists, or else an id alone.
 static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool snapshots, compound, marks;
@@ -335,7 +341,7 @@ static bool read_queue(struct ledger *l, PGconn *conn, struct err *e)
     if (!has_column(conn, "cursors", "seen", &snapshots, e))
         return false;
     if (snapshots)
-        return each_row(l, conn, ledger_sql_waiting, NULL, left_row, e);
+        return each_row(l, conn, ledger_sql_waiting, NULL, waiting_unmarked_row, e);
     return has_column(conn, "jobs", "last_xid", &compound, e) &&
            has_column(conn, "tokens", "processed_at", &marks, e) &&
            (!marks || each_row(l, conn, ledger_sql_unmarked, NULL, unmarked_row, e)) &&
@@ -348,7 +354,7 @@ static bool read_dead_letters(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool found;
 
-    return is_true(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &found, e) &&
+    return is_value_one(conn, "SELECT (to_regclass('dead_letters') IS NOT NULL)::int", &found, e) &&
            (!found || each_row(l, conn, ledger_sql_dead_letters, NULL, dead_letter_row, e));
 }
 
@@ -357,7 +363,7 @@ static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
 {
     bool outcomes;
 
-    return is_true(
+    return is_value_one(
                conn, "SELECT (to_regclass('mailroom_status') IS NOT NULL)::int", &outcomes, e) &&
            (!outcomes || read_outcomes(l, conn, e)) && read_queue(l, conn, e);
 }
@@ -367,7 +373,7 @@ static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)
     char epoch[32];
 
     snprintf(epoch, sizeof epoch, "%lld", (long long)l->server_epoch_s);
-    return each_row(l, conn, ledger_sql_tokens, epoch, end_row, e) &&
+    return each_row(l, conn, ledger_sql_tokens, epoch, final_token_row, e) &&
            (!scenario_keeps_dead_letters(l->scenario) || read_dead_letters(l, conn, e)) &&
            (l->scenario->collector.layout != LAYOUT_REFERENCE || read_reference_layout(l, conn, e));
 }

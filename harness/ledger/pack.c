@@ -9,7 +9,8 @@
 
 enum { BUFFER = 1 << 16 };
 
-// zlib expands one byte to at most 1,032 bytes, and an item takes at least one byte.
+// zlib expands one byte to at most 1,032 bytes. An item takes at least one of these, so a file of N
+// bytes holds at most 1,032 * N items.
 #define ZLIB_RATIO_MAX 1032
 
 struct pack {
@@ -154,7 +155,7 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
     *value = p->why ? 0 : v;
 }
 
-// Maps 0, -1, 1, -2 … to 0, 1, 2, 3 …
+// Maps 0, -1, 1, -2 … to 0, 1, 2, 3 …, so that numbers near zero take few bytes.
 static uint64_t fold(int64_t v)
 {
     return ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0);
@@ -177,7 +178,7 @@ void pack_signed(struct pack *p, int64_t *value)
 void pack_time(struct pack *p, int64_t *ns)
 {
     const int64_t most_ns = INT64_MAX / 4; // no difference of such times overflows
-    // 0 and 1 stand for these two values, and 2 or more for a difference.
+    // 0 stands for the time 0, 1 for CLOCK_NEVER, and 2 or more for a difference.
     uint64_t v = *ns == CLOCK_NEVER ? 1 : *ns == 0 ? 0 : fold(*ns - p->last_ns) + 2;
 
     pack_number(p, &v, UINT64_MAX);

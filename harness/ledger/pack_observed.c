@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-static const uint64_t any = UINT64_MAX;
+static const uint64_t any = UINT64_MAX; // the limit of numbers that need none
 static const uint64_t processes_max = 1000000;
 
 #define WAITS_MAX_US (UINT64_C(1) << 50)

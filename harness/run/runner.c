@@ -161,8 +161,8 @@ static bool read_logs(struct run *r, struct err *e)
         if (!path_join(path, r->folder.logs, name, e) || !secret_scan_read(scan, path, e))
             return false;
     }
-    r->ledger.tells = scan;
-    r->ledger.logs = secret_scan_secret(scan, r->command.key) ? LOGS_TELL_KEY : LOGS_READ;
+    r->ledger.log_secrets = scan;
+    r->ledger.logs = secret_scan_secret(scan, r->command.key) ? LOGS_HOLD_KEY : LOGS_READ;
     return true;
 }
 

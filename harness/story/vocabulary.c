@@ -5,7 +5,7 @@
 
 #define AT(field) .at = FIELD(field), .size = sizeof(((struct event *)NULL)->field)
 #define BITS(bits, value) .flag = (value), .mask = (bits)
-#define BURIED (TOKEN_DEAD_LETTER | TOKEN_BURIED_AGAIN)
+#define BURIED (TOKEN_DEAD_LETTER | TOKEN_DEAD_LETTER_AGAIN)
 #define ARRAY(items, number, type)                                                                 \
     .array = offsetof(struct history, items), .count = offsetof(struct history, number),           \
     .size = sizeof(type)
@@ -30,7 +30,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"reconnects", VALUE_COUNT, AT(run.reconnects), .default_value = -1},
             {"strangers", VALUE_COUNT, AT(run.strangers)}, {"gave-up", VALUE_TEXT, AT(text)},
             {"logs-read", VALUE_FLAG, AT(run.logs), LOGS_READ},
-            {"key-told", VALUE_FLAG, AT(run.logs), LOGS_TELL_KEY}},
+            {"key-told", VALUE_FLAG, AT(run.logs), LOGS_HOLD_KEY}},
         .time = NULL},
     [EVENT_PROCESS] = {"process", HEAD_NUMBER,
         {{"instance", VALUE_COUNT, AT(process.record.instance)},
@@ -167,7 +167,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
             {"waiting", VALUE_FLAG, AT(row.flags), BITS(TOKEN_WAITING, TOKEN_WAITING)},
             {"unmarked", VALUE_FLAG, AT(row.flags), BITS(TOKEN_UNMARKED, TOKEN_UNMARKED)},
             {"expires", VALUE_EXPIRY, AT(row.expires_at_s), .unit = NS_PER_S},
-            {"told", VALUE_FLAG, AT(row.flags), BITS(TOKEN_TOLD, TOKEN_TOLD)},
+            {"told", VALUE_FLAG, AT(row.flags), BITS(TOKEN_SECRET_LOGGED, TOKEN_SECRET_LOGGED)},
             {"unread", VALUE_FLAG, AT(row.row), 0, .no_default = true},
             {"changed", VALUE_COLUMNS, AT(row.row)},
             {"open", VALUE_FLAG, AT(row.outcome), OUTCOME_NONE},

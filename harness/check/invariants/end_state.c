@@ -90,7 +90,7 @@ static const char *contradiction(
     if ((t->flags & TOKEN_DEAD_LETTER) && t->outcome != OUTCOME_DEAD &&
         !token_kind_unsendable(l->plan->kinds[token]))
         return "in dead_letters, though the wire can carry it";
-    if (t->flags & TOKEN_BURIED_AGAIN)
+    if (t->flags & TOKEN_DEAD_LETTER_AGAIN)
         return "more than once in dead_letters";
     if ((t->flags & TOKEN_DEAD_LETTER) && waits)
         return "in dead_letters, but still waiting in the queue";

@@ -15,13 +15,13 @@ bool check_secrets(const struct check *c, struct err *e)
     if (l->logs == LOGS_UNREAD)
         return true;
     judged_add(c->r, METRIC_TELLS_SECRETS, 1, CAUSE_IS_NONE);
-    if (l->logs == LOGS_TELL_KEY)
+    if (l->logs == LOGS_HOLD_KEY)
         finding_add(c->r, METRIC_TELLS_SECRETS, "the signing key stands in the collector's log");
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         if (!(l->tokens[token].flags & TOKEN_PRESENT))
             continue;
         judged_add(c->r, METRIC_TELLS_SECRETS, 1, CAUSE_IS_NONE);
-        if (!(l->tokens[token].flags & TOKEN_TOLD))
+        if (!(l->tokens[token].flags & TOKEN_SECRET_LOGGED))
             continue;
         ledger_name(l, token, login);
         finding_add(
