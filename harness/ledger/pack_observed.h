@@ -4,7 +4,7 @@
 #include "ledger/history.h"
 #include "ledger/pack.h"
 
-#define PACK_LINES_MAX (UINT64_C(1) << 27)
+#define PACK_LINES_MAX (UINT64_C(1) << 27) // limit for counts of lines, samples and the like
 
 // Packs the collector's processes and their lines.
 void pack_lines(struct pack *p, struct subject_log *log);
