@@ -113,6 +113,9 @@ static struct contents_field get_field(const PGresult *row, int column)
 // The columns of sql/tokens.sql, in their order.
 enum { LOGIN, CODE, ACTION, EMAIL, SECRET, EXPIRES_AT, ROW };
 
+// The fields of struct contents, in their order; the code comes last.
+enum { FIELD_EMAIL, FIELD_LOGIN, FIELD_SECRET };
+
 static struct contents_field make_field(const char *text)
 {
     return (struct contents_field){text, strlen(text)};
@@ -135,17 +138,17 @@ static bool compare_names(
 
     plan_names(l->plan, &l->plan->txns[l->txn_of[token]], token, &names);
     const struct contents_field email = make_field(names.email), login = make_field(names.login);
-    bool planned = are_fields_equal(&c->fields[0], &email);
+    bool planned = are_fields_equal(&c->fields[FIELD_EMAIL], &email);
     t->older = t->fingerprint;
     if (!rename)
         return planned;
     struct contents before = *c;
-    before.fields[0] = email;
-    before.fields[1] = login;
+    before.fields[FIELD_EMAIL] = email;
+    before.fields[FIELD_LOGIN] = login;
     t->older = decode_fingerprint(&before);
     names_change(&names, token, l->plan->segment, rename->kind == CHANGE_EMAIL);
     const struct contents_field later = make_field(names.email);
-    return planned || are_fields_equal(&c->fields[0], &later);
+    return planned || are_fields_equal(&c->fields[FIELD_EMAIL], &later);
 }
 
 // Stores a row of sql/tokens.sql: what the database holds of a token at the end of the run.
@@ -167,8 +170,8 @@ static bool final_token_row(struct ledger *l, const PGresult *row)
     t->fingerprint = decode_fingerprint(&c);
     t->marks = decode_marks(&c);
     t->row = (uint16_t)(ROW_READ | get_int4(row, ROW));
-    if (l->log_secrets && c.fields[2].len == SECRET_SCAN_SECRET_LEN &&
-        secret_scan_secret(l->log_secrets, c.fields[2].data))
+    if (l->log_secrets && c.fields[FIELD_SECRET].len == SECRET_SCAN_SECRET_LEN &&
+        secret_scan_secret(l->log_secrets, c.fields[FIELD_SECRET].data))
         t->flags |= TOKEN_SECRET_LOGGED;
     t->row |= compare_names(l, token, &c, t) ? 0 : ROW_EMAIL;
     return true;
