@@ -55,6 +55,7 @@ static bool ignore_flushes(
     return answer_counts(d, numbers, answer, size, e);
 }
 
+// Carries out "flush-takes": each flush takes so many ns from now on; 0: no delay.
 static bool set_flush_delay(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -62,6 +63,7 @@ static bool set_flush_delay(
     return answer_counts(d, numbers, answer, size, e);
 }
 
+// Carries out "fail-flush": the flush with this number, 1 for the next one, fails; 0: none fails.
 static bool set_failing_flush(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -88,6 +90,7 @@ static void write_cut_numbers(const struct cache_cut *left, char *answer, size_t
         answer, size, "%" PRIu64 " %" PRIu64 " %" PRIu64, left->writes, left->sectors, left->kept);
 }
 
+// Carries out "on": brings the machine back after a cut.
 static bool switch_on(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -142,6 +145,7 @@ static bool put_state(
     return true;
 }
 
+// Carries out "trial": answers with the number of flushes since the state was put.
 static bool answer_trial_flushes(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
