@@ -54,6 +54,7 @@ static void pack_stall_range(struct pack *p, struct stalls *s, size_t from, size
     }
 }
 
+// Packs how often and how long something stood still, and the first of these stalls.
 static void pack_stalls(struct pack *p, struct stalls *s)
 {
     PACK_FIELD(p, s->count, any);
@@ -108,6 +109,7 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     PACK_FIELD(p, l->strangers, any);
 }
 
+// Packs a transaction: when it was planned, and what became of it.
 static void pack_txn(
     struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
 {
@@ -223,6 +225,7 @@ static void pack_version_4(struct pack *p, struct history *h)
         pack_text(p, h->log.processes[i].last_words, sizeof h->log.processes[i].last_words);
 }
 
+// Packs the change of an account: when it was planned, and what became of it and of its undoing.
 static void pack_change(
     struct pack *p, const struct history *h, struct plan_change *c, struct change_record *r)
 {

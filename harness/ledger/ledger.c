@@ -130,6 +130,7 @@ static size_t count_to_search(const struct ledger *l)
     return 0;
 }
 
+// True when the fault has begun and makes the server's clock step.
 static bool has_stepped_server(const struct fault_record *f)
 {
     return f->began_ns && is_server_step(f->spec);

@@ -200,6 +200,7 @@ static bool set_token_flags(struct ledger *l, const PGresult *row, int flags)
     return true;
 }
 
+// Marks a token that the cursor of an older schema has not passed.
 static bool waiting_row(struct ledger *l, const PGresult *row)
 {
     return set_token_flags(l, row, TOKEN_WAITING);
@@ -212,6 +213,7 @@ static bool waiting_unmarked_row(struct ledger *l, const PGresult *row)
     return set_token_flags(l, row, TOKEN_WAITING | TOKEN_UNMARKED);
 }
 
+// Marks a token that in an older schema does not have the mark of dequeued ones.
 static bool unmarked_row(struct ledger *l, const PGresult *row)
 {
     return set_token_flags(l, row, TOKEN_UNMARKED);
@@ -371,6 +373,7 @@ static bool read_reference_layout(struct ledger *l, PGconn *conn, struct err *e)
            (!outcomes || read_outcomes(l, conn, e)) && read_queue(l, conn, e);
 }
 
+// Reads all tokens, and those other tables that this run's collector has.
 static bool read_tables(struct ledger *l, PGconn *conn, struct err *e)
 {
     char epoch[32];
