@@ -250,6 +250,8 @@ static bool sample_backends(struct sampler *s, struct sample *sample)
     return rows != NULL;
 }
 
+// Adds the server's own figures to the sample. After a failure, which returns false, the next
+// sample connects anew.
 static bool sample_server(struct sampler *s, struct sample *sample)
 {
     struct err ignored;
@@ -263,6 +265,7 @@ static bool sample_server(struct sampler *s, struct sample *sample)
     return false;
 }
 
+// Takes one sample. The ticker calls this once a second.
 static void take_sample(void *arg, int64_t due_ns)
 {
     struct sampler *s = arg;

@@ -123,6 +123,7 @@ static bool write_request(const struct rest_target *t, const char *method, const
            err_set(e, ERR_INTERNAL, "the request is too long");
 }
 
+// Connects, sends the request and reads the whole answer, in 30 s.
 static bool exchange_rest(
     int fd, const struct rest_target *t, const struct buf *request, struct buf *wire, struct err *e)
 {

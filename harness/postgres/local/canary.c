@@ -45,6 +45,8 @@ static int open_canary(const char *dir, const char *name, int flags, struct err 
     return fd;
 }
 
+// Writes the content into a canary's file, and flushes it if asked. `flags` are further ones of
+// open(2).
 static bool write_canary_file(const char *dir, const char *name, int flags, bool flush,
     const struct content *content, struct err *e)
 {
