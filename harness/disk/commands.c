@@ -55,7 +55,6 @@ static bool ignore_flushes(
     return answer_counts(d, numbers, answer, size, e);
 }
 
-// Carries out "flush-takes": each flush takes so many ns from now on; 0: no delay.
 static bool set_flush_delay(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -83,7 +82,6 @@ static bool switch_off(
     return answer_counts(d, numbers, answer, size, e);
 }
 
-// Writes into the answer what a power cut left of the cache.
 static void write_cut_numbers(const struct cache_cut *left, char *answer, size_t size)
 {
     snprintf(
@@ -145,7 +143,6 @@ static bool put_state(
     return true;
 }
 
-// Carries out "trial": answers with the number of flushes since the state was put.
 static bool answer_trial_flushes(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {

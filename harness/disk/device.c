@@ -111,7 +111,6 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
            record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length);
 }
 
-// True when the write ends with the canary for which an armed cut waits.
 static bool is_canary(const struct device *d, const void *data, size_t length)
 {
     return d->canary[0] && length >= DEVICE_CANARY_BYTES &&

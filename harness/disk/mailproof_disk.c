@@ -165,7 +165,6 @@ static const struct fuse_lowlevel_ops operations = {
     .fsync = disk_on_fsync,
 };
 
-// Returns when the next answer is due; CLOCK_NEVER: none has a time.
 static int64_t next_due_ns(const struct server *s)
 {
     int64_t due_ns = CLOCK_NEVER;
@@ -186,7 +185,6 @@ static bool is_answer_due(const struct server *s, const struct waiting *w, int64
     return w->due_ns <= now_ns || s->device.flush_takes_ns == 0;
 }
 
-// Answers the requests whose answer is due, and keeps the others.
 static void answer_due_requests(struct server *s, int64_t now_ns)
 {
     size_t left = 0;
@@ -203,7 +201,6 @@ static void answer_due_requests(struct server *s, int64_t now_ns)
 
 // --- the harness's commands -------------------------------------------------------------
 
-// Sends one line to the harness. False when the harness is gone.
 static bool send_control_line(const char *text)
 {
     char line[CONTROL_LINE_MAX + 2];
@@ -296,7 +293,6 @@ static void serve_device(struct server *s)
     free(buf.mem);
 }
 
-// Gives the program a mount namespace of its own; the head of this file says why.
 static bool leave_namespace(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;

@@ -22,7 +22,6 @@ struct replay {
     size_t size;
 };
 
-// Counts the flushes from here to the end of the record.
 static bool count_flushes(FILE *f, struct replay *r, uint64_t *flushes, struct err *e)
 {
     struct logged_entry entry;

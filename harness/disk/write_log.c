@@ -12,7 +12,6 @@ bool write_log_append(FILE *f, const struct logged_entry *entry, const void *dat
     return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
 }
 
-// Fails with the reason why an entry could not be read.
 static bool refuse_entry(FILE *f, struct err *e)
 {
     return ferror(f) ? err_sys(e, ERR_SYSTEM, "cannot read the disk's record")

@@ -23,7 +23,6 @@ static const uint64_t any = UINT64_MAX; // the limit of numbers that need none
 static const size_t first_stalls = 256; // number of stalls that pack_stalls stores; part of the
                                         // format, so the same in every version
 
-// Packs the file's first word and its version.
 static void pack_header(struct pack *p, uint64_t *version)
 {
     char magic[16] = "mailproof";
@@ -54,7 +53,6 @@ static void pack_stall_range(struct pack *p, struct stalls *s, size_t from, size
     }
 }
 
-// Packs how often and how long something stood still, and the first of these stalls.
 static void pack_stalls(struct pack *p, struct stalls *s)
 {
     PACK_FIELD(p, s->count, any);
@@ -65,7 +63,6 @@ static void pack_stalls(struct pack *p, struct stalls *s)
     pack_stall_range(p, s, 0, s->count < first_stalls ? s->count : first_stalls);
 }
 
-// Packs the stalls that pack_stalls left out.
 static void pack_more_stalls(struct pack *p, struct stalls *s)
 {
     size_t more = s->kept_count > first_stalls ? s->kept_count - first_stalls : 0;
@@ -109,7 +106,6 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     PACK_FIELD(p, l->strangers, any);
 }
 
-// Packs a transaction: when it was planned, and what became of it.
 static void pack_txn(
     struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
 {
@@ -129,7 +125,6 @@ static void pack_txn(
     pack_moment(p, &r->ended_ns);
 }
 
-// Packs the transactions of the plan, with what became of each.
 static void pack_txns(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
@@ -172,7 +167,6 @@ static void pack_flags_and_expiry(struct pack *p, struct history *h)
     }
 }
 
-// Packs the faults of the plan, with what became of each.
 static void pack_faults(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
@@ -225,7 +219,6 @@ static void pack_version_4(struct pack *p, struct history *h)
         pack_text(p, h->log.processes[i].last_words, sizeof h->log.processes[i].last_words);
 }
 
-// Packs the change of an account: when it was planned, and what became of it and of its undoing.
 static void pack_change(
     struct pack *p, const struct history *h, struct plan_change *c, struct change_record *r)
 {

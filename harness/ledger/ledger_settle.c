@@ -96,7 +96,6 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-// Returns a column of type int4 in binary form.
 static int32_t get_int4(const PGresult *row, int column)
 {
     uint32_t value;
@@ -219,7 +218,6 @@ static bool unmarked_row(struct ledger *l, const PGresult *row)
     return set_token_flags(l, row, TOKEN_UNMARKED);
 }
 
-// Stores a row of sql/outcomes.sql.
 static bool outcome_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;

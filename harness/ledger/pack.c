@@ -23,7 +23,6 @@ struct pack {
     unsigned char buffer[BUFFER];
 };
 
-// Opens the file; `mode` is that of gzopen. NULL with the reason.
 static struct pack *open_stream(const char *path, const char *mode, struct err *e)
 {
     struct pack *p = calloc(1, sizeof *p);

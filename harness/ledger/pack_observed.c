@@ -9,7 +9,6 @@ static const uint64_t processes_max = 1000000;
 
 #define WAITS_MAX_US (UINT64_C(1) << 50)
 
-// Packs what is known of one process of the collector.
 static void pack_process(struct pack *p, struct process_record *r)
 {
     uint64_t cpu_us = (uint64_t)llround(r->cpu_s * 1e6);

@@ -115,7 +115,6 @@ static bool container_address(
     return target_address(&c->target, out, len, e);
 }
 
-// Returns the password in the conninfo that container_open has made.
 static const char *superuser_password(const struct container *c)
 {
     for (PQconninfoOption *o = c->target.options; o->keyword; o++) {

@@ -82,7 +82,6 @@ const char *engine_find(struct err *e)
     return NULL;
 }
 
-// Reads the random id that the kernel has given to this boot.
 static bool read_boot_id(char *id, size_t size)
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);

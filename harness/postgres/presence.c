@@ -16,7 +16,6 @@ void presence_fini(struct presence *p)
     *p = (struct presence){0};
 }
 
-// Finds a transaction that the look before, or this one, saw open. NULL: there is none.
 static struct presence_open *find_open_transaction(struct presence *p, const char *key)
 {
     for (size_t i = 0; i < p->open_count; i++) {

@@ -102,7 +102,6 @@ const struct usage *sampler_usage(const struct sampler *s)
 
 // --- a sample -----------------------------------------------------------------
 
-// Returns a column of the result's first row as a number.
 static double sample_number(const PGresult *result, int column)
 {
     return strtod(PQgetvalue(result, 0, column), NULL);
@@ -133,7 +132,6 @@ static bool sample_counters(struct sampler *s, struct sample *sample)
     return ok;
 }
 
-// Counts one more backend that waits for this event.
 static void count_wait(struct sampler *s, const char *event)
 {
     size_t i = 0;
@@ -265,7 +263,6 @@ static bool sample_server(struct sampler *s, struct sample *sample)
     return false;
 }
 
-// Takes one sample. The ticker calls this once a second.
 static void take_sample(void *arg, int64_t due_ns)
 {
     struct sampler *s = arg;

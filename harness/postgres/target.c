@@ -156,7 +156,6 @@ bool target_one_of(
     return (listed || n == 0) && !out->failed;
 }
 
-// Makes the address of the socket that a server with this port has in the folder.
 static bool socket_address(
     const char *dir, const char *port, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {

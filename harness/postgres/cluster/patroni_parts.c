@@ -22,7 +22,6 @@ static const int64_t kill_limit_ns = 30 * NS_PER_S;
 static const int64_t store_limit_ns = 30 * NS_PER_S;
 static const int64_t poll_ns = 20 * NS_PER_MS;
 
-// True when the program lies in a folder of the PATH that the programs get.
 static bool is_installed(const char *program)
 {
     const char *dir = strchr(PATH_OF_PARTS, '=') + 1;
@@ -97,7 +96,6 @@ static void begin_command_line(struct command_line *c, const struct patroni *p)
     add_word(c, home);
 }
 
-// Adds the path of a file in the folder.
 static void add_file(struct command_line *c, const char *dir, const char *name)
 {
     char *path = take_text_room(c);
@@ -106,7 +104,6 @@ static void add_file(struct command_line *c, const char *dir, const char *name)
     add_word(c, path);
 }
 
-// Adds etcd and its options.
 static void add_etcd_words(struct command_line *c, const struct patroni *p)
 {
     // etcd asks its peers for no password. It has no peers, so their address is a socket in the
@@ -153,8 +150,6 @@ static void make_command_line(
 
 // --- processes ------------------------------------------------------------------------
 
-// Returns the network namespace of a program: a member has one of its own; the store and the proxy
-// are in the middle of the LAN. -1: no member is to be cut off, so there is no LAN.
 static int find_part_net(const struct patroni *p, enum patroni_part part)
 {
     return part < PATRONI_MEMBERS ? p->lan.members[part] : p->lan.middle;

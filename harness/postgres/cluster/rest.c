@@ -18,7 +18,6 @@ static const int64_t answer_limit_ns = 30 * NS_PER_S;
 
 // --- over the wire ------------------------------------------------------------------
 
-// Waits until the socket can be read (POLLIN) or written (POLLOUT).
 static bool wait_socket(int fd, short events, int64_t deadline_ns, struct err *e)
 {
     struct pollfd p = {.fd = fd, .events = events};
@@ -104,7 +103,6 @@ static void append_base64(struct buf *out, const char *text)
     }
 }
 
-// Appends the request as it goes over the wire.
 static bool write_request(const struct rest_target *t, const char *method, const char *path,
     const char *body, struct buf *out, struct err *e)
 {
@@ -123,7 +121,6 @@ static bool write_request(const struct rest_target *t, const char *method, const
            err_set(e, ERR_INTERNAL, "the request is too long");
 }
 
-// Connects, sends the request and reads the whole answer, in 30 s.
 static bool exchange_rest(
     int fd, const struct rest_target *t, const struct buf *request, struct buf *wire, struct err *e)
 {

@@ -32,7 +32,6 @@ static void fill_canary(struct content *content, const struct canary *c)
         memcpy(content->bytes + CANARY_BYTES - CANARY_MARK, c->mark, CANARY_MARK);
 }
 
-// Returns the descriptor of a canary's file; -1 with the reason.
 static int open_canary(const char *dir, const char *name, int flags, struct err *e)
 {
     char path[PATH_MAX];

@@ -46,7 +46,6 @@ static const struct disk_filesystem {
     [FILES_XFS] = {"xfs", {"mkfs.xfs", "-q", "-f", "-K"}, MOUNTED, NULL, {"xfs_repair", "-L"}},
 };
 
-// Gives this process a mount namespace of its own, which its children inherit.
 static bool enter_namespace(struct err *e)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
@@ -91,7 +90,6 @@ static bool make_image(const struct disk *d, struct err *e)
     return err_prefix(e, "storage: crashable needs a file system of its own");
 }
 
-// Mounts the file system of the disk, with the options that its manner needs.
 static bool mount_filesystem(struct disk *d, struct err *e)
 {
     char text[300];

@@ -101,7 +101,6 @@ bool drive_mount(struct drive *d, const char *path, struct err *e)
     return drive_command(d, NULL, 0, e, "serve");
 }
 
-// Reads `count` numbers, with blanks between them, from the rest of an answer.
 static bool parse_drive_numbers(const char *text, int64_t *numbers, size_t count, struct err *e)
 {
     for (size_t i = 0; i < count; i++) {

@@ -101,7 +101,6 @@ static bool admit_collector(struct local *l, struct err *e)
 
 static void local_close(struct server *s);
 
-// Makes the clocks that a fault can step: one for the servers, one for the collectors.
 static bool make_clocks(struct local *l, struct err *e)
 {
     return own_clock_make(&l->clock, l->dir.path, "clock.server", e) &&
