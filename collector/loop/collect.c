@@ -30,7 +30,7 @@ bool collect_init(struct collector *c, int output_fd, char *const command[], str
     int out = p->in_flight > 0 ? p->in_flight : (int)c->config->leased.in_flight;
 
     settle_init(c);
-    // There is room for the lines that are out, those that are taken, and those that are over.
+    // There is room for `out` lines that are out, those that are taken, and those that are over.
     return lines_init(
                &c->lines, out + TAKE_LINES + (p->answers ? REMEMBERED : 0), c->queue.limit, e) &&
            sender_init(c, output_fd, command, e);
@@ -63,13 +63,13 @@ static bool give_back_if_old(struct collector *c, struct err *e)
     return settle_give_back(c, e);
 }
 
-// Frees the memory that a large answer has needed. Call it when nothing waits and nothing is in
-// hand.
+// Frees the memory that a large answer has needed, if there was one. Call it when nothing waits and
+// nothing is in hand.
 static void give_back_memory(struct collector *c)
 {
-    if (!c->take.large)
+    if (!c->take.large_answer)
         return;
-    c->take.large = false;
+    c->take.large_answer = false;
     lines_give_back_memory(&c->lines);
 #ifdef __GLIBC__
     malloc_trim(0);
@@ -103,9 +103,10 @@ bool collect_serve(struct collector *c, enum state *next, struct err *e)
     if (!take_hold_old(c, e) || !settle_step(c, e) || !give_back_if_old(c, e) ||
         !take_step(c, NULL, &sent, e) || !peers_step(c, e) || !check_health(c, e))
         return false;
-    // We do not look while the reader takes nothing, but others that sleep need announcements.
+    // While the reader takes nothing we do not look, but other collectors that sleep need
+    // announcements.
     if (c->ending.step == RUNNING && !output_ready(&c->sender.output))
-        return ring_keep(c, e);
+        return ring_take_for_others(c, e);
     if (lines_in(&c->lines, LINE_FREE) == c->lines.count &&
         window_due_ns(&c->window) == CLOCK_NEVER && !sent)
         give_back_memory(c);
@@ -130,14 +131,14 @@ void collect_lose(struct collector *c)
     outbox_lost(&c->settle.outbox);
 }
 
-bool collect_owes(const struct collector *c)
+bool collect_unsettled(const struct collector *c)
 {
-    return !c->queue.policy->answers && (settle_owes(c) || lines_in(&c->lines, LINE_OUT) > 0);
+    return !c->queue.policy->answers && (settle_pending(c) || lines_in(&c->lines, LINE_OUT) > 0);
 }
 
 // --- the end ------------------------------------------------------------------------
 
-// Takes the line out of the output again if nothing of it is written yet.
+// Undoes the begin of the line that is being written, if no byte of it is written yet.
 static void cancel_line(struct collector *c)
 {
     struct line *line = c->sender.writing;
@@ -147,7 +148,7 @@ static void cancel_line(struct collector *c)
     output_cancel(&c->sender.output);
     line->state = LINE_TAKEN;
     c->sender.writing = NULL;
-    c->sender.numbers--;
+    c->sender.last_number--;
     line->number = 0;
 }
 
@@ -177,7 +178,7 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     // Without answers there is nothing to give back one by one: turn_leave frees what was taken.
     if (!c->queue.policy->answers) {
         cancel_line(c);
-        *done = !collect_owes(c) && c->doubt.n == 0;
+        *done = !collect_unsettled(c) && c->doubt.n == 0;
         return true;
     }
     // As long as there is a sender, and time is left, it may still answer the lines that are out.
@@ -189,8 +190,8 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     }
     if (end->step == RETURNING && !return_all(c, e))
         return false;
-    // The database must hear what we gave back, or others free it only after the grace. There may
-    // be no session to tell it, so we try for a moment only.
+    // The database has to record what we gave back, or others free it only after the grace. There
+    // may be no session, so we try for LEAVE_NS only.
     if (end->step == LEAVING)
         *done = c->now_ns >= end->at_ns || (c->state == SERVE && c->settle.doubt == DOUBT_CLEARED &&
                                                outbox_left(&c->settle.outbox) == 0);
@@ -205,13 +206,13 @@ struct pollfd collect_poll_answers(const struct collector *c)
 }
 
 // Polls the output for room while a line is being written, and while the output has no room for
-// one. Where lines are not answered, it also polls for the end of the reader; but not while
-// something is unconfirmed, because confirming comes first.
+// one. Where lines are not answered, it also polls for the end of the reader; but not while a line
+// is unsettled or a token in doubt, because these are dealt with first.
 struct pollfd collect_poll_output(const struct collector *c)
 {
     const struct output *o = &c->sender.output;
     bool wants = c->sender.writing || !output_ready(o);
-    bool watch = wants || !(c->queue.policy->answers || settle_owes(c) || c->doubt.n > 0);
+    bool watch = wants || !(c->queue.policy->answers || settle_pending(c) || c->doubt.n > 0);
 
     return (struct pollfd){
         .fd = watch && c->sender.state == SENDER_HERE ? o->fd : -1, .events = wants ? POLLOUT : 0};

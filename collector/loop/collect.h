@@ -17,15 +17,17 @@ void collect_fini(struct collector *c);
 bool collect_serve(struct collector *c, enum state *next, struct err *e) MUST_USE;
 // Writes to the reader, and deals with its answers. Call it in every state.
 bool collect_reader(struct collector *c, struct err *e) MUST_USE;
-// Call it when the session was lost: drops the lines that are not begun, and notes that the others
-// are in doubt.
+// Call it when the session was lost: drops the lines that are not begun. The next session asks what
+// became of the others.
 void collect_lose(struct collector *c);
 
-bool collect_owes(const struct collector *c); // a line is out, and the database does not know it
+// True when a line that needs no answers is out, and the database does not know that it is settled.
+bool collect_unsettled(const struct collector *c);
 // Goes on with the end, after TERM or an error that leaves lines without an answer. Sets *done once
 // nothing is left to do.
 bool collect_end(struct collector *c, bool *done, struct err *e) MUST_USE;
 
+// What the loop polls for answers of the sender, and for room in the output or the reader's end.
 struct pollfd collect_poll_answers(const struct collector *c);
 struct pollfd collect_poll_output(const struct collector *c);
 void collect_count(struct collector *c); // sets the figures that only metrics show

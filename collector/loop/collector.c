@@ -1,11 +1,11 @@
-// One place waits: poll. One place assigns the state: `step`, but for `lose`, which leads from
-// every state to back off. What happens while a round runs is dealt with in the next round. So each
-// round deals with events in one order: signals, the answers of the session, the reader, and then
-// the steps.
+// One place waits: poll. One place assigns the state: `step_states`, but for `lose_session`, which
+// leads from every state to back off. What happens while a round runs is dealt with in the next
+// round. So each round deals with events in one order: signals, the answers of the session, the
+// reader, and then the steps.
 //
-// Errors travel up to `handle`, and the kind alone decides: an error of the connection or of SQL
-// costs the session, and any other error ends the collector. So no step decides by itself whether
-// to go on.
+// Errors travel up to `handle_error`, and the kind alone decides: an error of the connection or of
+// SQL costs the session, and any other error ends the collector. So no step decides by itself
+// whether to go on.
 #include "loop/collector.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@
 
 // --- from no session to one that is set up -------------------------------------------
 
-static bool connect_back_off(struct collector *c, enum state *next, struct err *e)
+static bool back_off_step(struct collector *c, enum state *next, struct err *e)
 {
     if (c->now_ns < c->link.retry_at_ns) {
         work_wake_at(c, c->link.retry_at_ns);
@@ -37,7 +37,7 @@ static bool connect_back_off(struct collector *c, enum state *next, struct err *
     return link_open(&c->link, c->config->database_url, c->now_ns, e);
 }
 
-static bool connect_connect(struct collector *c, enum state *next, struct err *e)
+static bool connect_step(struct collector *c, enum state *next, struct err *e)
 {
     if (!c->link.session.up)
         return true;
@@ -45,28 +45,28 @@ static bool connect_connect(struct collector *c, enum state *next, struct err *e
     return queue_send_self(&c->link.session, work_deadline_ns(c), e);
 }
 
-// Sends the set-up, once it is known that no pooler lends the session to others.
-static bool greet(struct collector *c, struct err *e)
+// Sends the requests of the set-up, once it is known that no pooler lends the session to others.
+static bool send_setup(struct collector *c, struct err *e)
 {
     struct link *l = &c->link;
 
-    if (!link_greet(l, c->config->database_url, c->queue.backend.pid, c->now_ns, e))
+    if (!link_check_pooler(l, c->config->database_url, c->queue.backend.pid, c->now_ns, e))
         return false;
-    if (!l->greeted) {
+    if (!l->pooler_checked) {
         work_wake_at(c, l->pooler.deadline_ns);
         return true;
     }
     return queue_send_setup(&c->queue, &l->session, work_deadline_ns(c), e);
 }
 
-// Two rounds of requests are awaited: the question which backend serves us (connect_connect) and
-// then, after greet, the set-up.
-static bool connect_set_up(struct collector *c, enum state *next, struct err *e)
+// Waits twice until all requests are answered: first the question which backend serves us, which
+// connect_step has sent; then those that send_setup sends.
+static bool set_up_step(struct collector *c, enum state *next, struct err *e)
 {
     if (c->link.session.count > 0)
         return true;
-    if (!c->link.greeted)
-        return greet(c, e);
+    if (!c->link.pooler_checked)
+        return send_setup(c, e);
     c->queue.set_up = true;
     log_line("PG", "connected");
     *next = STAND_BY;
@@ -96,15 +96,15 @@ static void end_collector(struct collector *c, enum collector_exit exit)
     c->ending.exit = exit;
 }
 
-// For each state: its step, whether there is a session in it, and whether the turn may be ours in
-// it.
+// For each state: its step, whether there is a session in it, and whether the turn (turn.h) may be
+// ours in it.
 static const struct {
     bool (*step)(struct collector *c, enum state *next, struct err *e);
     bool session, turn;
 } states[STATES] = {
-    [BACK_OFF] = {connect_back_off, 0, 0},
-    [CONNECT] = {connect_connect, 1, 0},
-    [SET_UP] = {connect_set_up, 1, 0},
+    [BACK_OFF] = {back_off_step, 0, 0},
+    [CONNECT] = {connect_step, 1, 0},
+    [SET_UP] = {set_up_step, 1, 0},
     [STAND_BY] = {turn_stand_by, 1, 1},
     [SERVE] = {collect_serve, 1, 1},
 };
@@ -123,22 +123,22 @@ static void validate(const struct collector *c)
 }
 
 // Gives up the session: forgets what belonged to it, and plans the next attempt to connect.
-static void lose(struct collector *c, const struct err *why)
+static void lose_session(struct collector *c, const struct err *why)
 {
     link_lose(&c->link, &c->metrics->meters, c->now_ns, why);
     c->recheck = false; // the set-up of the next session asks the same question
     c->bell = (struct bell){.step = BELL_LET_GO};
-    turn_forget(c);
+    turn_reset(c);
     collect_lose(c);
-    link_rest(&c->link, c->now_ns);
+    link_plan_retry(&c->link, c->now_ns);
     c->state = BACK_OFF;
 }
 
 // An error leads to a new session, or ends the loop.
-static void handle(struct collector *c, const struct err *e)
+static void handle_error(struct collector *c, const struct err *e)
 {
     if (e->kind == ERR_CONNECTION || e->kind == ERR_SQL) {
-        lose(c, e);
+        lose_session(c, e);
         return;
     }
     log_line("MAIN", "%s", e->text);
@@ -152,13 +152,14 @@ static void handle(struct collector *c, const struct err *e)
     end_collector(c, collector_exit_of(e->kind));
 }
 
+// Hands an answer to the function that deals with it. False: an error, which may cost the session.
 static bool dispatch(struct collector *c, struct session_reply reply, struct err *e)
 {
     bool ok = true;
 
     // This result is not freed here, because the lines keep it.
-    if (reply.tag == QUEUE_LINES)
-        return take_on_lines(c, reply.result, e);
+    if (reply.tag == QUEUE_TAKE)
+        return take_on_answer(c, reply.result, e);
     switch (reply.tag) {
     case QUEUE_SCHEMA:
         ok = queue_decode_schema(reply.result, e);
@@ -200,7 +201,7 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
 // Asks how tokens are announced from now on, if mailroom_announce was called. Anybody can send the
 // notification of mailroom_announce, and many times, so no question is asked while another one
 // waits for its answer.
-static bool recheck(struct collector *c, struct err *e)
+static bool send_recheck(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;
 
@@ -230,9 +231,10 @@ static bool serve_session(struct collector *c, struct err *e)
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
         PQfreemem(n);
     }
-    return recheck(c, e);
+    return send_recheck(c, e);
 }
 
+// Begins to stop if TERM or INT has come, unless the end has begun already.
 static void serve_signals(struct collector *c)
 {
     char byte;
@@ -251,10 +253,10 @@ static void serve_signals(struct collector *c)
     c->ending.at_ns = c->now_ns + STOP_NS;
 }
 
-// True when a line is out, and the database does not know of it yet.
+// True when a token is in doubt, or a line is written and the database does not know it yet.
 static bool unconfirmed(const struct collector *c)
 {
-    return c->doubt.n > 0 || settle_owes(c);
+    return c->doubt.n > 0 || settle_pending(c);
 }
 
 // Goes on with the end, if it has begun. At the deadline it ends the collector even if something is
@@ -268,7 +270,7 @@ static bool stop_if_due(struct collector *c, struct err *e)
     if (!collect_end(c, &done, e))
         return false;
     work_wake_at(c, c->ending.at_ns);
-    // If an error ends us, its exit code says more than that tokens were given back because of it.
+    // If an error ends us, the exit code is that of the error, even if tokens were given back.
     if (done) {
         end_collector(c, c->ending.exit != COLLECTOR_OK ? c->ending.exit
                          : c->ending.returned           ? COLLECTOR_UNCONFIRMED
@@ -281,15 +283,15 @@ static bool stop_if_due(struct collector *c, struct err *e)
     return true;
 }
 
+// Polls all descriptors until one is ready or the next round is due.
 static void wait_for_something(struct collector *c)
 {
     struct pollfd fds[] = {
         {.fd = c->ending.step == RUNNING ? c->signal_fd : -1, .events = POLLIN},
         {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
-        collect_poll_output(c),
-        collect_poll_answers(c),
+        collect_poll_output(c), collect_poll_answers(c),
         {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
-        [5 + METRICS_FDS - 1] = {.fd = -1},
+        [5 + METRICS_FDS - 1] = {.fd = -1}, // room for those of the metrics
     };
 
     metrics_poll(c->metrics, fds + 5);
@@ -297,16 +299,17 @@ static void wait_for_something(struct collector *c)
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_boot_ns(), c->wake_ns));
 }
 
-// Steps until nothing changes. The state is assigned here, and in lose.
-static bool step(struct collector *c, struct err *e)
+// Calls the step of the state until the state stays the same. The state is assigned here, and in
+// lose_session.
+static bool step_states(struct collector *c, struct err *e)
 {
     enum state before;
 
     do {
         before = c->state;
         validate(c);
-        // This comes before each step, and not once a round, because a state that was just entered
-        // must not begin new work in a collector that ends.
+        // This comes before each step, and not once a round, because the step of a new state must
+        // not begin new work in a collector that ends.
         if (!stop_if_due(c, e))
             return false;
         if (c->ending.step == ENDED)
@@ -320,7 +323,7 @@ static bool step(struct collector *c, struct err *e)
     return true;
 }
 
-// Scrapers are served last in a round, so that they never delay mail.
+// Shows the metrics. This comes last in a round, so that it never delays mail.
 static void serve_metrics(struct collector *c)
 {
     bool up = c->link.session.conn && c->state >= STAND_BY;
@@ -330,8 +333,8 @@ static void serve_metrics(struct collector *c)
     work_wake_at(c, metrics_serve(c->metrics, up, c->now_ns));
 }
 
-// One round: serves everything that is ready, then steps.
-static bool serve(struct collector *c, struct err *e)
+// One round of the loop: deals with everything that is ready, then steps. False: an error.
+static bool serve_round(struct collector *c, struct err *e)
 {
     c->now_ns = clock_boot_ns();
     c->wake_ns = CLOCK_NEVER;
@@ -340,7 +343,7 @@ static bool serve(struct collector *c, struct err *e)
     // with the confirmation, and ends afterwards.
     if (!unconfirmed(c) && !c->queue.policy->answers && !output_check(&c->sender.output, e))
         return false;
-    if (!serve_session(c, e) || !collect_reader(c, e) || !step(c, e))
+    if (!serve_session(c, e) || !collect_reader(c, e) || !step_states(c, e))
         return false;
     if (c->now_ns >= c->tally.log_at_ns)
         tally_log(&c->tally);
@@ -359,7 +362,7 @@ static bool collector_init(struct collector *c, const struct config *config, int
         return false;
     backoff_init(&c->link.backoff, seed);
     tally_init(&c->tally);
-    turn_forget(c);
+    turn_reset(c);
     if (!window_init(&c->window, limit, config->batch_timeout_ms * NS_PER_MS, e))
         return false;
     pace_init(&c->window.pace, config->batch_least_ms * NS_PER_MS, c->window.timeout_ns, limit);
@@ -384,11 +387,11 @@ enum collector_exit collector_run(const struct config *config, int signal_fd, in
     err_clear(&e);
     if (!collector_init(&c, config, output_fd, command, &e))
         // An error at the start is handled like all others: it is logged and sets the exit code.
-        handle(&c, &e);
+        handle_error(&c, &e);
     while (c.ending.step != ENDED) {
-        bool served = serve(&c, &e);
+        bool served = serve_round(&c, &e);
         if (!served)
-            handle(&c, &e);
+            handle_error(&c, &e);
         else if (c.ending.step != ENDED)
             wait_for_something(&c);
     }

@@ -10,7 +10,7 @@
 
 bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e)
 {
-    l->greeted = false;
+    l->pooler_checked = false;
     return session_open(&l->session, url, l->silent_hosts, now_ns, e);
 }
 
@@ -28,8 +28,8 @@ static bool is_remote(int fd)
            !IN6_IS_ADDR_LOOPBACK(&((struct sockaddr_in6 *)&at)->sin6_addr);
 }
 
-// Warns if nothing has proved that the server is the right one: libpq's default, sslmode=prefer,
-// proves nothing and says nothing. GSSAPI proves the identity of both sides.
+// Warns if nothing has proved that the server is the right one. libpq's default, sslmode=prefer,
+// does not check that, and gives no warning. GSSAPI proves the identity of both sides.
 static void warn_of_unproved_server(struct link *l)
 {
     PGconn *conn = l->session.conn;
@@ -45,32 +45,33 @@ static void warn_of_unproved_server(struct link *l)
     PQconninfoFree(options);
 }
 
-bool link_greet(
+bool link_check_pooler(
     struct link *l, const char *url, const char *backend_pid, int64_t now_ns, struct err *e)
 {
     // Until pooler_step returns true, it is not known whether the session is lent.
     if (!pooler_step(
             &l->pooler, url, l->silent_hosts, PQbackendPID(l->session.conn), backend_pid, now_ns))
         return true;
-    l->greeted = !l->pooler.shared;
-    if (l->greeted && !l->warned)
+    l->pooler_checked = !l->pooler.shared;
+    if (l->pooler_checked && !l->warned)
         warn_of_unproved_server(l);
-    return l->greeted ||
+    return l->pooler_checked ||
            err_set(e, ERR_USAGE,
                "MAILROOM_DATABASE_URL leads to a pooler that lends our session to others, so "
                "notifications would get lost; connect to the server, or to a pool in session mode");
 }
 
+// Returns why the session was lost, by the error and by what is known of the session.
 static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err *e)
 {
     if (session_remedy(e->sqlstate) == REMEDY_COMPLAIN)
         return LOSS_COMPLAINT;
     if (session_silent(&l->session, now_ns))
         return LOSS_SILENT;
-    // 57P01 (admin_shutdown): an administrator ended the session. If sessions are terminated again
-    // and again, a short backoff leaves more time between two terminations to send a batch.
+    // 57P01 (admin_shutdown): an administrator ended the session. That leads to a short pause, so
+    // that even if sessions are terminated again and again, there is time to send a batch.
     if (strcmp(e->sqlstate, "57P01") == 0 ||
-        (l->session.up && l->greeted && e->kind == ERR_CONNECTION))
+        (l->session.up && l->pooler_checked && e->kind == ERR_CONNECTION))
         return LOSS_ENDED;
     return LOSS_REFUSED;
 }
@@ -97,7 +98,7 @@ void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const stru
     link_close(l);
 }
 
-void link_rest(struct link *l, int64_t now_ns)
+void link_plan_retry(struct link *l, int64_t now_ns)
 {
     static const int64_t caps_ns[] = {
         [LOSS_REFUSED] = BACKOFF_SOON_NS,

@@ -11,9 +11,9 @@ struct link {
     struct session session;
     struct pooler pooler;
     struct backoff backoff;
-    int64_t retry_at_ns; // when the next attempt is due, after link_rest
+    int64_t retry_at_ns; // when the next attempt to connect is due; link_plan_retry sets it
     int silent_hosts;    // how many hosts at the start of the list are tried last: they were silent
-    bool greeted;        // we have found that no pooler lends the session to others
+    bool pooler_checked; // we have found that no pooler lends the session to others
     bool warned;         // the log says that nobody has proved who the server is
     enum loss {
         LOSS_REFUSED,   // the server did not let us in, or refused a statement
@@ -27,16 +27,17 @@ struct link {
 bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e) MUST_USE;
 
 // Finds out whether a pooler lends the session to others, which is an error that ends the
-// collector. Warns once if the server is reached over a network on which another machine could pose
-// as the server. Call it with the `url` of link_open, and with the pid that the server itself
-// tells, until `greeted` is true: that takes until pooler.deadline_ns at the latest.
-bool link_greet(struct link *l, const char *url, const char *backend_pid, int64_t now_ns,
+// collector. Once it has found that none does, it sets pooler_checked, and warns once if the server
+// is reached over a network on which another machine could pose as the server. Call it with the
+// `url` of link_open and the pid that the server itself tells, until pooler_checked is true: that
+// takes until pooler.deadline_ns at the latest.
+bool link_check_pooler(struct link *l, const char *url, const char *backend_pid, int64_t now_ns,
     struct err *e) MUST_USE;
 
 // Closes the session, and counts and logs the reason of the loss.
 void link_lose(struct link *l, struct meters *meters, int64_t now_ns, const struct err *e);
 
 // Sets the time of the next attempt, after a pause that depends on the reason of the last loss.
-void link_rest(struct link *l, int64_t now_ns);
+void link_plan_retry(struct link *l, int64_t now_ns);
 
 void link_close(struct link *l);

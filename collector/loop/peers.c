@@ -21,7 +21,8 @@
 #define IDLE_NS NS_PER_S          // between two looks at others that have nothing in hand
 
 // The columns of the answer of mailroom_peers. Row 0 tells of the queue and of us, in the columns
-// up to ADOPTED. Each further row tells of another collector, in the columns after ADOPTED.
+// up to ADOPTED, which counts the tokens that were taken over from others. Each further row tells
+// of another collector, in the columns after ADOPTED.
 enum {
     STATE,
     EPOCH,
@@ -90,7 +91,7 @@ static void joined(struct collector *c, const PGresult *r)
     take_restart(c);
 }
 
-// Stands by: notes what the answer tells of the holder. free: as in turn_watch.
+// Stands by: notes what the answer tells of the holder. `free`: as in turn_watch.
 static void watch(struct collector *c, const PGresult *r, bool free)
 {
     struct seen seen = {.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10),
@@ -142,6 +143,7 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
 
 // --- the others ---------------------------------------------------------------------
 
+// True while a line, a row or an answer is in hand that the database does not know to be done.
 static bool holds_something(const struct collector *c)
 {
     return lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) +
@@ -150,20 +152,20 @@ static bool holds_something(const struct collector *c)
            c->settle.giving_back || outbox_left(&c->settle.outbox) > 0;
 }
 
-// True while others must see that we live: something is in hand or, where one works at a time,
-// something waits.
+// True while others must see that we live, so that our lease must be renewed: something is in hand
+// or, where one works at a time, tokens wait, or may wait without our knowing.
 static bool shows_life(const struct collector *c)
 {
     return holds_something(c) ||
            (c->queue.policy->exclusive &&
                (window_due_ns(&c->window) != CLOCK_NEVER || c->take.budget_ns > c->now_ns ||
-                   !output_ready(&c->sender.output) || ring_rests(c)));
+                   !output_ready(&c->sender.output) || ring_polls(c)));
 }
 
-// Returns when to look at the others. A collector that takes tokens looks every time, because a
-// look costs little beside a take. A collector that sleeps looks while another one has something in
-// hand, or is gone and may have left something; else, with answers, once in IDLE_NS while there are
-// others, and without answers not at all.
+// Returns when to look at the other collectors. A collector that has taken since its last look
+// looks again, because a look costs little beside a take. One that sleeps looks while another one
+// has something in hand, or is gone and may have left something. Otherwise it looks once in IDLE_NS
+// while there are others, if lines are answered, and else not at all.
 static int64_t look_due_ns(const struct collector *c)
 {
     const struct peers *p = &c->peers;
@@ -210,7 +212,8 @@ bool peers_step(struct collector *c, struct err *e)
         &(struct peers_request){.renew = renew, .gone = gone}, work_deadline_ns(c), e);
 }
 
-static void say_freed(const struct collector *c, int64_t tokens)
+// Logs that the tokens of the owner in `freeing` were freed.
+static void log_freed(const struct collector *c, int64_t tokens)
 {
     const struct owner *freed = &c->peers.freeing;
     const char *noun = NOUN(tokens, "token", "tokens");
@@ -237,7 +240,7 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
         return queue_lost(&c->queue, e);
     int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10); // how many tokens were freed
     if (adopted > 0)
-        say_freed(c, adopted);
+        log_freed(c, adopted);
     for (int i = 1; i < PQntuples(r); i++)
         owners_tell(&p->others,
             (struct owner){.number = strtoll(PQgetvalue(r, i, OTHER), NULL, 10),

@@ -26,7 +26,8 @@ struct collector;
 void peers_restart(struct collector *c);
 // Asks to claim the queue or, where several collect, to join it. settle: makes a new cursor first.
 bool peers_join(struct collector *c, bool settle, struct err *e) MUST_USE;
-// Deals with the answer to peers_join: we have the queue, stand by, or make a new cursor.
+// Deals with the answer to peers_join: we have or share the queue, stand by, or join once more to
+// make a new cursor.
 bool peers_on_join(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 // Renews our lease and looks at the others, if that is due.
 bool peers_step(struct collector *c, struct err *e) MUST_USE;

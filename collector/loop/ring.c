@@ -4,6 +4,7 @@
 
 #include "loop/work.h"
 
+// Asks the server for the bell.
 static bool take_bell(struct collector *c, struct err *e)
 {
     c->bell.step = BELL_ASKED;
@@ -44,13 +45,13 @@ bool ring_let_go_if_fast(struct collector *c, struct err *e)
             return false;
         b->look_at_ns = look_at_ns;
     } else if (b->step == BELL_LET_GO || !c->queue.bell[0]) {
-        // Tokens are to be announced again, so no look is planned.
+        // Tokens come slowly, and are to be announced again, so no look is planned.
         b->look_at_ns = 0;
     }
     return true;
 }
 
-bool ring_rests(const struct collector *c)
+bool ring_polls(const struct collector *c)
 {
     return c->bell.step == BELL_LET_GO && c->bell.look_at_ns > 0;
 }
@@ -83,7 +84,7 @@ bool ring_on_silent(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-bool ring_keep(struct collector *c, struct err *e)
+bool ring_take_for_others(struct collector *c, struct err *e)
 {
     struct bell *b = &c->bell;
 

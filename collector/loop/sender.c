@@ -1,7 +1,7 @@
-// A line goes through here twice: out, as bytes to the reader, and back, as answers to its tokens.
-// The reader is a child that we start, and start again when it ends; or a program that somebody
-// else connected to our output and, with answers, to our input. We cannot start such a program
-// again, so when it ends, we end.
+// A line goes out as bytes to the sender, and comes back as answers to its tokens. The sender is a
+// child that we start, and start again when it ends; or a program that somebody else connected to
+// our output and, with answers, to our input (the reader). We cannot start such a program again, so
+// when it ends, we end.
 //
 // A sender counts the lines that it reads, from 1, and so do we. So a line needs no number on the
 // wire. Answers of an earlier sender fit no line.
@@ -30,8 +30,8 @@
 #define ROUND_MAX ((size_t)16 * 1024)     // bytes that are read before other work has its turn
 #define SENDER_CAP_NS (10 * NS_PER_S)     // the longest pause before a sender is started again
 
-// Puts what became of a token into the outbox. After a transient error the token is tried again,
-// until it has had too many.
+// A transient error that is the token's last makes it dead. Any other gives it a delay until the
+// next attempt.
 bool sender_result(struct collector *c, struct line *line, struct line_token *t,
     enum result_kind kind, const char *text, struct err *e)
 {
@@ -64,9 +64,9 @@ bool sender_result(struct collector *c, struct line *line, struct line_token *t,
 
 // Records for each unanswered token of a line that it will get no answer; `died`: because the
 // sender died. Then a token in its second attempt, or a later one, comes again in a line of its
-// own, so that it harms no other. When a token already was alone in its line, the sender's death
-// counts as its error.
-static bool give_back_token(
+// own, so that it harms no other. If a token was alone in its line already, the sender's death
+// counts as an error of the token. `why`: the text for the history.
+static bool give_back_line(
     struct collector *c, struct line *line, bool died, const char *why, struct err *e)
 {
     bool out = line->state == LINE_OUT;
@@ -85,11 +85,11 @@ static bool give_back_token(
     return true;
 }
 
-static bool give_back_out(struct collector *c, bool died, const char *why, struct err *e)
+static bool give_back_lines_out(struct collector *c, bool died, const char *why, struct err *e)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        if (line->state == LINE_OUT && line->left > 0 && !give_back_token(c, line, died, why, e))
+        if (line->state == LINE_OUT && line->left > 0 && !give_back_line(c, line, died, why, e))
             return false;
     }
     return true;
@@ -97,9 +97,10 @@ static bool give_back_out(struct collector *c, bool died, const char *why, struc
 
 bool sender_return_all(struct collector *c, const char *why, struct err *e)
 {
-    return give_back_out(c, false, why, e);
+    return give_back_lines_out(c, false, why, e);
 }
 
+// Records an answer to one token.
 static bool answer_one(struct collector *c, struct line *line, struct line_token *t,
     const struct answer *a, struct err *e)
 {
@@ -140,11 +141,11 @@ static bool answer_late(
 static bool answer_token(struct collector *c, const struct answer *a, struct err *e)
 {
     const struct sender *s = &c->sender;
-    struct line *line = a->line <= s->numbers ? lines_find(&c->lines, a->line) : NULL;
+    struct line *line = a->line <= s->last_number ? lines_find(&c->lines, a->line) : NULL;
 
-    // The sender does not count as we do. The answer fits no token, and the line that it was meant
-    // for will time out.
-    if (a->line > s->numbers || (line && a->place > line->count)) {
+    // The sender counts lines or tokens in another way than we do. The answer fits no token, and
+    // the line that it was meant for will time out.
+    if (a->line > s->last_number || (line && a->place > line->count)) {
         log_line("SENDER", "an answer is for line %" PRId64 ", place %d, which does not exist",
             a->line, a->place);
         return true;
@@ -155,7 +156,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
         return true;
     }
     if (a->place > 0 && line->tokens[a->place - 1].answered) {
-        // The token was given up without an answer, so this answer tells something new.
+        // The token was given up without an answer, so this late answer is its first.
         if (line->timed_out)
             return answer_late(c, line, a, e);
         log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
@@ -164,7 +165,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
     if (a->place > 0)
         return answer_one(c, line, &line->tokens[a->place - 1], a, e);
     if (line->left == 0) {
-        // The tokens were given up, as above.
+        // All its tokens were given up, or answered one by one.
         if (line->timed_out)
             return answer_late(c, line, a, e);
         log_line("SENDER", "line %" PRId64 " was answered before", a->line);
@@ -178,7 +179,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
 }
 
 // Deals with each whole line of what the sender has written, and keeps the rest for later.
-static bool take_lines(struct collector *c, struct err *e)
+static bool take_answers(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
     const char *end;
@@ -232,7 +233,7 @@ static bool read_answers(struct collector *c, size_t most, bool *ended, struct e
         }
         s->input.len += (size_t)n;
         done += (size_t)n;
-        if (!take_lines(c, e))
+        if (!take_answers(c, e))
             return false;
     }
     return true;
@@ -253,19 +254,20 @@ bool sender_lost(struct collector *c, struct err *e)
     for (int i = 0; i < c->lines.count; i++)
         unanswered += c->lines.all[i].state == LINE_OUT ? c->lines.all[i].left : 0;
     int code = child_end(&s->child, how);
-    if (!give_back_out(c, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
+    if (!give_back_lines_out(
+            c, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
         return false;
     s->writing = NULL;
     lines_forget_numbers(&c->lines);
     buf_clear(&s->input);
     s->in = -1;
-    s->numbers = 0;
+    s->last_number = 0;
     s->state = stopped ? SENDER_ENDED : SENDER_AWAY;
     s->start_at_ns = c->now_ns + backoff_next_ns(&s->backoff, SENDER_CAP_NS);
     log_line(
         "SENDER", "it ended %s; tokens without an answer, to be tried again: %d", how, unanswered);
-    // Such a sender would end like this at each start, and mail would wait while everything seems
-    // to work.
+    // A sender with wrong settings would end like this at each start, and mail would wait while
+    // everything seems to work.
     if (code == COLLECTOR_CONFIG && !stopped) {
         s->state = SENDER_ENDED;
         return err_set(e, ERR_USAGE,
@@ -276,7 +278,8 @@ bool sender_lost(struct collector *c, struct err *e)
     return true;
 }
 
-// Standard input has ended: no sender answers any more, and none can be started.
+// Call it when standard input has ended: no sender answers any more, and we can start none. That is
+// an error, unless we are stopping.
 static bool reader_lost(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
@@ -321,9 +324,10 @@ static bool start_sender(struct collector *c, struct err *e)
     return true;
 }
 
-// Makes dead letters of the tokens that the wire cannot carry, and takes them out of the line,
-// because the sender's program numbers only the tokens that it gets. Only for modes with answers.
-static bool bury(struct collector *c, struct line *line, struct err *e)
+// Makes dead letters of the tokens that the wire cannot carry, and removes them from the line's
+// array, because a sender counts the places of only the tokens that it gets. Only for modes with
+// answers.
+static bool make_dead_letters(struct collector *c, struct line *line, struct err *e)
 {
     int kept = 0;
 
@@ -347,18 +351,21 @@ static bool bury(struct collector *c, struct line *line, struct err *e)
     return true;
 }
 
-// Makes the text of the line before the line may begin, so that it can then begin at once.
-static bool build(struct collector *c, struct line *line, struct err *e)
+// Makes the text of the line, if it has none yet. This is done before the line may begin, so that
+// it can then begin at once.
+static bool build_text(struct collector *c, struct line *line, struct err *e)
 {
     if (line->built)
         return true;
-    return lines_build(line, &c->sender.sign, e) && (!c->queue.policy->answers || bury(c, line, e));
+    return lines_build(line, &c->sender.sign, e) &&
+           (!c->queue.policy->answers || make_dead_letters(c, line, e));
 }
 
-// True if this line may begin; the age of the line and the room in the output are not judged here.
-// Where lines are not answered, no byte of a line is written before the line before it is settled,
-// so a lost session leaves at most one line in doubt. A suspected token (`alone`) goes out only
-// while no other line is out: if the sender dies then, this token has killed it.
+// True if this line may begin, as far as other lines and the state allow it; begin_line checks its
+// age, and whether the output has room. Where lines are not answered, no byte of a line is written
+// before the line before it is settled, so a lost session leaves at most one line in doubt. A
+// suspected token (`alone`) goes out only while no other line is out: if the sender dies then, this
+// token has killed it.
 static bool may_begin(const struct collector *c, const struct line *line)
 {
     int out = lines_in(&c->lines, LINE_OUT);
@@ -368,18 +375,20 @@ static bool may_begin(const struct collector *c, const struct line *line)
     if (!c->queue.policy->answers)
         return out == 0 && lines_in(&c->lines, LINE_WRITTEN) == 0;
     return out < (int)c->config->leased.in_flight && (out == 0 || !line->alone) &&
-           !lines_alone(&c->lines);
+           !lines_alone_out(&c->lines);
 }
 
 // Begins the oldest line that was taken, if it may begin and the output has room, and sets
-// `writing` to it. False: an error.
+// `writing` to it. A line without a token to write is over at once. False: an error.
 static bool begin_line(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
     struct line *line = lines_first(&c->lines, LINE_TAKEN);
 
-    if (!line || !build(c, line, e))
-        return line == NULL; // without a line nothing is to be done; else it could not be built
+    if (!line)
+        return true;
+    if (!build_text(c, line, e))
+        return false;
     if (!may_begin(c, line))
         return true;
     if (line->sendable == 0) { // no token of it is to be written
@@ -398,15 +407,15 @@ static bool begin_line(struct collector *c, struct err *e)
     }
     line->state = LINE_OUT;
     line->out_ns = c->now_ns;
-    line->number = ++s->numbers;
+    line->number = ++s->last_number;
     s->writing = line;
     output_begin(&c->sender.output, line->text.data, line->text.len);
     return true;
 }
 
-// The line that was being written is out: counts it and its tokens. Where lines are answered, it
-// stays LINE_OUT until its answers come.
-static void written(struct collector *c)
+// Counts the line that was being written, and its tokens, once all of it is written. Where lines
+// are answered, it stays LINE_OUT until its answers come.
+static void finish_line(struct collector *c)
 {
     struct line *line = c->sender.writing;
     int64_t now_ns = clock_boot_ns();
@@ -445,7 +454,7 @@ bool sender_step(struct collector *c, struct err *e)
             return false;
         if (!s->writing)
             return true;
-        // A child that went away is started again. If we did not start the reader, its end is ours.
+        // A child that has ended is started again. If we did not start the sender, we end, too.
         if (!output_pump(&c->sender.output, &broken)) {
             if (s->starts)
                 return sender_lost(c, e);
@@ -454,13 +463,12 @@ bool sender_step(struct collector *c, struct err *e)
         }
         if (!output_idle(&c->sender.output))
             return true;
-        written(c);
+        finish_line(c);
     }
     return true;
 }
 
-// Gives up the lines that nobody answered in time. The sender may hang or only be slow; the tokens
-// are tried again in any case.
+// The sender may hang or only be slow; the tokens are tried again in any case.
 bool sender_time_out(struct collector *c, struct err *e)
 {
     int64_t most_ns = c->config->leased.answer_timeout_ms * NS_PER_MS;

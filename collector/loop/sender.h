@@ -21,7 +21,7 @@ struct sender {
         SENDER_ENDED, // no other sender will be started
     } state;
     int64_t start_at_ns;
-    bool starts; // we start the sender; else it is connected to our standard output and input
+    bool starts; // we start the sender; else its user connected it to our standard files
     struct output output;
     struct sign sign;
     struct child child;
@@ -29,9 +29,9 @@ struct sender {
     struct line *writing; // the line of which the output holds a part; NULL: none
     int in;               // the descriptor from which answers are read; -1: none
     struct buf input;
-    int64_t numbers;  // how many lines went to this sender: the last line has this number
-    int64_t answered; // how many tokens were answered since the start
-    bool heard;       // at least one answer came
+    int64_t last_number; // the number of the last line that went to this sender; 0: none did
+    int64_t answered;    // how many tokens were answered since the start
+    bool heard;          // at least one answer came
     struct retry retry;
 };
 
@@ -41,14 +41,18 @@ struct collector;
 bool sender_init(struct collector *c, int output_fd, char *const command[], struct err *e) MUST_USE;
 void sender_fini(struct collector *c);
 
-bool sender_ready(const struct collector *c);                   // a line could be begun at once
-bool sender_step(struct collector *c, struct err *e) MUST_USE;  // starts the sender, writes to it
-bool sender_serve(struct collector *c, struct err *e) MUST_USE; // deals with its answers
+bool sender_ready(const struct collector *c); // true when the output could take a line at once
+// Starts the sender if that is due, and writes lines to it.
+bool sender_step(struct collector *c, struct err *e) MUST_USE;
+// Reads what the sender has written, and deals with its answers and its end.
+bool sender_serve(struct collector *c, struct err *e) MUST_USE;
 // Gives up the lines that got no answer in time.
 bool sender_time_out(struct collector *c, struct err *e) MUST_USE;
 // Gives back all tokens that are out without an answer.
 bool sender_return_all(struct collector *c, const char *why, struct err *e) MUST_USE;
-bool sender_lost(struct collector *c, struct err *e) MUST_USE; // call it when the sender has ended
-// Puts what became of a token into the outbox, and marks the token as answered.
+// Ends a sender that we started, if it runs still, and gives back its tokens without an answer.
+bool sender_lost(struct collector *c, struct err *e) MUST_USE;
+// Puts what became of a token into the outbox, and marks the token as answered. `text`: what the
+// history says about it.
 bool sender_result(struct collector *c, struct line *line, struct line_token *t,
     enum result_kind kind, const char *text, struct err *e) MUST_USE;

@@ -1,6 +1,6 @@
-// To settle a line we name its row, by its n and a random number, so that after a failover no line
-// is taken for another that got the same n. All lines that are written are settled in one request.
-// If possible, that request is one with the next take, so that one flush serves both.
+// To settle a line we name its row, by its n and a random number (the nonce), so that after a
+// failover no line is taken for another that got the same n. All lines that are written are settled
+// in one request. If possible, that request is also the next take, so that one flush serves both.
 //
 // After a lost session the database is the truth. One request asks which rows are still ours, and
 // which tokens of lines that were out still wait. A row whose line we do not know is read again. A
@@ -8,16 +8,17 @@
 // second time. To settle all tokens up to the last one in doubt instead would lose the tokens in
 // between.
 //
-// Where lines are answered, nothing is in doubt: the answers tell, and a result is sent again until
-// the database confirms it. The random number of its row tells the database which results it has
-// recorded already.
+// Where lines are answered, nothing is in doubt: the answers tell what was sent, and a result is
+// sent again until the database confirms it. By the nonce of the result's row the database knows
+// which results it has recorded already.
 //
-// A lock shows others that we have something in hand, so that they watch our lease. It is let go in
-// the request that leaves nothing in hand, because a trip of its own would delay the next line. A
-// lock that we kept without knowing it would do harm: others would see us busy without a renewed
-// lease, and free what we have in hand next. If a request fails, we may hold the lock once more
-// than we need, since the server counts locks, and a rollback undoes none. So they are counted, and
-// let go one by one; the server only warns of one that we do not hold.
+// The lock for work in hand shows other collectors that we have something in hand, so that they
+// watch our lease. It is released by the request that leaves nothing in hand, because a trip of its
+// own would delay the next line. A lock that we kept without knowing it would do harm: others would
+// see us busy without a renewed lease, and free what we have in hand next. It is an advisory lock
+// of the session: the server counts how often we took it, and a rollback undoes neither a lock nor
+// a release. So after a request has failed we may hold it more than once. We count how often we may
+// hold it, and release it that often; the server only warns of a lock that we do not hold.
 #include "loop/settle.h"
 
 #include <inttypes.h>
@@ -68,17 +69,20 @@ static void open_arrays(struct settled *s)
     s->place = NULL;
 }
 
+// Returns what goes before the next item of an array that was begun.
 static const char *comma(const struct buf *b)
 {
     return b->len > 1 ? "," : "";
 }
 
+// Adds a row of ours that is given back, or whose line is settled.
 static void add_row(struct settled *s, int64_t n, int64_t nonce)
 {
     buf_printf(&s->lines, "%s%" PRId64, comma(&s->lines), n);
     buf_printf(&s->nonces, "%s%" PRId64, comma(&s->nonces), nonce);
 }
 
+// Adds a line that is settled, and its tokens that became dead letters.
 static void add_settled_line(struct settled *s, const struct line *line)
 {
     // A line that was only read has no row: settling it moves the cursor to its place.
@@ -101,6 +105,7 @@ static void add_settled_line(struct settled *s, const struct line *line)
     }
 }
 
+// Ends each array. False: there was no memory for all of them.
 static bool close_arrays(struct settled *s, struct err *e)
 {
     struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
@@ -118,9 +123,10 @@ static bool close_arrays(struct settled *s, struct err *e)
 void settle_restart(struct collector *c)
 {
     c->settle.doubt = DOUBT_DUE;
-    c->settle.busy = false;
-    c->settle.locks = c->settle.unlocking = 0;
-    // The answer to the question of doubt names our rows.
+    c->settle.holds_lock = false;
+    c->settle.lock_count = c->settle.unlock_tag = 0;
+    // The answer to the question of doubt will name all our rows, also those that were held or to
+    // be given back.
     c->settle.giving_back = false;
     c->lines.held_count = 0;
     c->settle.retry_at_ns = 0;
@@ -133,15 +139,15 @@ static bool doubtful(const struct collector *c, const struct line *line)
     return !c->queue.policy->answers && (line->state == LINE_OUT || line->state == LINE_WRITTEN);
 }
 
-// Asks which rows are ours, and which tokens in doubt still wait.
+// Asks the question of doubt (settle.h).
 static bool ask_doubt(struct collector *c, struct err *e)
 {
     struct buf ids;
     const char *sep = "{";
 
     buf_init(&ids, SIZE_MAX);
-    // One question covers both: the lines that were out when the session ended, and the tokens that
-    // were in doubt before.
+    // It names the tokens of lines that were out when the session ended, and those that were in
+    // doubt before.
     for (int i = 0; i < c->lines.count; i++) {
         const struct line *line = &c->lines.all[i];
         for (int k = 0; doubtful(c, line) && k < line->count; k++) {
@@ -153,7 +159,7 @@ static bool ask_doubt(struct collector *c, struct err *e)
     buf_init(&more, SIZE_MAX);
     bool ok = doubt_ids(&c->doubt, &more);
     if (ok && c->doubt.n > 0)
-        // These ids follow those of our lines, without the braces of their array.
+        // `more` is an array as text: its ids are appended without its two braces.
         buf_printf(&ids, "%s%.*s", sep, (int)more.len - 2, more.data + 1);
     buf_append_str(&ids, ids.len > 0 ? "}" : "{}");
     ok = ok && buf_str(&ids);
@@ -166,8 +172,8 @@ static bool ask_doubt(struct collector *c, struct err *e)
 }
 
 // Puts the tokens of a line that is out in doubt, and forgets the line. Its row may still be ours;
-// or it may not, because the line was settled, the server has lost the take, or somebody has taken
-// the row over. In each case a token that still waits must not be written again, and a token that
+// or it may not, because the line was settled, a failover has lost the take, or another collector
+// has the row. In each case a token that still waits must not be written again, and a token that
 // does not wait is settled.
 static bool doubt_line(struct collector *c, struct line *line, struct err *e)
 {
@@ -184,19 +190,20 @@ static bool doubt_line(struct collector *c, struct line *line, struct err *e)
     return true;
 }
 
-// True when the answer to the question of doubt may not name all our rows.
+// True when the answer to the question of doubt may not name all our rows: it has as many as it
+// may.
 static bool is_cut(const PGresult *r)
 {
     return PQntuples(r) >= ROWS_MOST && !PQgetisnull(r, ROWS_MOST - 1, 0);
 }
 
-// Gives up the lines that wait for answers, but whose rows others have freed: answers to them are
-// late. If the list of our rows may be incomplete, it gives up nothing.
+// Gives up the lines that wait for answers, but whose rows others have freed: an answer that still
+// comes for such a line is late. `r`: the answer to the question of doubt.
 static void give_up_freed(struct collector *c, const PGresult *r)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        bool ours = is_cut(r);
+        bool ours = is_cut(r); // if some of our rows may be missing, each line counts as ours
         if (line->state != LINE_OUT || !c->queue.policy->answers)
             continue;
         for (int row = 0; row < PQntuples(r); row++)
@@ -253,6 +260,7 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
 
 // --- settling -----------------------------------------------------------------------
 
+// True while a line is not written whole or not answered, or a row is to be read again.
 static bool has_lines(const struct collector *c)
 {
     const struct lines *l = &c->lines;
@@ -260,53 +268,56 @@ static bool has_lines(const struct collector *c)
     return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->held_count > 0;
 }
 
+// True while something stays in hand once all written lines are settled.
 static bool in_hand(const struct collector *c)
 {
     return has_lines(c) || outbox_left(&c->settle.outbox) > 0;
 }
 
-void settle_note_lock(struct collector *c)
+void settle_lock_held(struct collector *c)
 {
-    c->settle.busy = true;
-    c->settle.locks++;
+    c->settle.holds_lock = true;
+    c->settle.lock_count++;
 }
 
-void settle_may_lock(struct collector *c)
+void settle_lock_unsure(struct collector *c)
 {
-    c->settle.locks++;
+    c->settle.lock_count++;
 }
 
-// Decides whether the request with this tag, which is sent next, lets the lock for work in hand go.
-// Others watch our lease while we hold it, so nothing may be left in hand.
-static bool unlock(struct collector *c, int tag, bool nothing_left)
+// Decides whether the next request, which has this tag, releases the lock for work in hand once,
+// and notes that. Others watch our lease only while we hold the lock, so nothing may be left in
+// hand.
+static bool plan_unlock(struct collector *c, int tag, bool nothing_left)
 {
     struct settle *s = &c->settle;
 
-    if (s->locks == 0 || s->unlocking != 0 || !nothing_left)
+    if (s->lock_count == 0 || s->unlock_tag != 0 || !nothing_left)
         return false;
-    s->locks--;
-    s->busy = false;
-    s->unlocking = tag;
+    s->lock_count--;
+    s->holds_lock = false;
+    s->unlock_tag = tag;
     return true;
 }
 
-// Notes the answer to a request that may have let the lock go. After an error we may hold it still.
-static void note_unlocked(struct collector *c, int tag, bool ok)
+// Notes that a request with this tag was answered, which may have released the lock. After an error
+// (not `ok`) we may hold it still.
+static void note_unlock_answer(struct collector *c, int tag, bool ok)
 {
     struct settle *s = &c->settle;
 
-    if (s->unlocking != tag)
+    if (s->unlock_tag != tag)
         return;
-    s->locks += !ok;
-    s->unlocking = 0;
+    s->lock_count += !ok;
+    s->unlock_tag = 0;
 }
 
-// Settles all lines that are written. Without such a line it only lets go the lock for work in
-// hand.
+// Settles all lines that are written. If there is none, the request only releases the lock for work
+// in hand.
 static bool send_written(struct collector *c, struct err *e)
 {
     struct settled *s = &c->settle.sent;
-    bool rode;
+    bool with_take;
 
     open_arrays(s);
     for (int i = 0; i < c->lines.count; i++)
@@ -314,20 +325,20 @@ static bool send_written(struct collector *c, struct err *e)
             add_settled_line(s, &c->lines.all[i]);
             c->lines.all[i].settling = true;
         }
-    // If more is to be taken, the settling rides with the take: one transaction, and one flush.
-    if (!close_arrays(s, e) || !take_step(c, s, &rode, e))
+    // If more is to be taken, one request settles and takes: one transaction, and one flush.
+    if (!close_arrays(s, e) || !take_step(c, s, &with_take, e))
         return false;
-    if (rode)
+    if (with_take)
         return true;
     return queue_send_settled(&c->queue, &c->link.session, s, "written",
-        unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
+        plan_unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
 }
 
-// Sends the rows to give back, once more if the request has failed before.
+// Sends the rows to give back, which `sent` names.
 static bool send_back(struct collector *c, struct err *e)
 {
     return queue_send_settled(&c->queue, &c->link.session, &c->settle.sent, "back",
-        unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
+        plan_unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
 }
 
 bool settle_give_back(struct collector *c, struct err *e)
@@ -335,9 +346,9 @@ bool settle_give_back(struct collector *c, struct err *e)
     struct settled *s = &c->settle.sent;
     struct line *line;
 
-    // A take that is under way may bring a line of the rows that are held.
+    // A take that is under way may bring lines, and may read held rows again.
     if (session_awaits(&c->link.session, QUEUE_SETTLED) ||
-        session_awaits(&c->link.session, QUEUE_LINES) || c->settle.giving_back)
+        session_awaits(&c->link.session, QUEUE_TAKE) || c->settle.giving_back)
         return true;
     open_arrays(s);
     for (int i = 0; i < c->lines.held_count; i++)
@@ -353,14 +364,14 @@ bool settle_give_back(struct collector *c, struct err *e)
     return close_arrays(s, e) && send_back(c, e);
 }
 
-// Counts the tokens of a line that is settled, and takes those that were in doubt out of doubt.
+// Counts the tokens of a line that is settled. Its tokens that were in doubt are not any more.
 static void count_settled(struct collector *c, const struct line *line)
 {
     int dead = 0;
 
     for (int i = 0; i < line->count; i++) {
         dead += line->tokens[i].unsendable != NULL;
-        // The token was skipped because it was in doubt: an earlier session wrote it.
+        // This token was skipped because it was in doubt: an earlier session wrote it.
         if (line->tokens[i].skipped && !line->tokens[i].unsendable) {
             const struct token t = {.id = line->tokens[i].id,
                 .secret = {.data = line->tokens[i].secret, .len = SIGN_SECRET_LEN}};
@@ -370,14 +381,14 @@ static void count_settled(struct collector *c, const struct line *line)
     tally_add(&c->tally, &c->metrics->meters, &(struct passed){0}, dead, c->now_ns);
     work_count(c, METER_TOKENS_PASSED, line->sendable);
     doubt_drop_marked(&c->doubt);
-    // After the last line, tokens that are still in doubt were passed over, because no line showed
-    // them: their accounts were in another status.
-    if (line->last && c->lines.held_count == 0 && !c->settle.rows_left)
+    // When everything that waited is settled, tokens that are still in doubt were passed over,
+    // because no line had them: their accounts were in another status.
+    if (line->none_after && c->lines.held_count == 0 && !c->settle.rows_left)
         doubt_clear(&c->doubt);
 }
 
-// Forgets the lines that were being settled. If a line had only a part of its row, the row stays
-// ours and is held.
+// Forgets the lines that were being settled, because they are settled. If a line had only a part of
+// its row, the row stays ours and is held.
 static bool end_settling(struct collector *c, struct err *e)
 {
     for (int i = 0; i < c->lines.count; i++) {
@@ -426,14 +437,14 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
 {
     bool ok = session_check(r, e);
 
-    note_unlocked(c, QUEUE_SETTLED, ok);
+    note_unlock_answer(c, QUEUE_SETTLED, ok);
     if (!ok) {
         settle_failed(c);
         return work_may_retry(c, e);
     }
     c->settle.giving_back = false;
-    // A row with a kind is a line that was no longer ours. A null comes from letting go the lock
-    // (sql/settled.sql).
+    // A row with a kind is a line that was no longer ours. A null says that we released a lock that
+    // we did not hold (sql/settled.sql).
     for (int row = 0; row < PQntuples(r); row++)
         if (!PQgetisnull(r, row, 0) && !lost_line(c, e))
             return false;
@@ -444,7 +455,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
 {
     bool ok = session_check(r, e);
 
-    note_unlocked(c, QUEUE_ANSWERED, ok);
+    note_unlock_answer(c, QUEUE_ANSWERED, ok);
     if (!ok) {
         outbox_lost(&c->settle.outbox);
         c->settle.retry_at_ns = c->now_ns + RETRY_NS;
@@ -459,6 +470,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
     return true;
 }
 
+// Sends the answers that are in the outbox, unless a request with answers is under way.
 static bool send_answers(struct collector *c, struct err *e)
 {
     const char *columns[OUTBOX_COLUMNS];
@@ -468,12 +480,12 @@ static bool send_answers(struct collector *c, struct err *e)
     if (!outbox_send(&c->settle.outbox, columns, e))
         return false;
     // While we hold the lock for work in hand we must renew our lease, or others free what we take
-    // next. So the last answers let the lock go; but not while a take is under way, which may bring
-    // something.
+    // next. So the last answers release the lock; but not while a take is under way, which may
+    // bring lines.
     bool nothing_left = !has_lines(c) && outbox_sends_all(&c->settle.outbox) &&
-                        !session_awaits(&c->link.session, QUEUE_LINES);
+                        !session_awaits(&c->link.session, QUEUE_TAKE);
     return queue_send_answered(&c->queue, &c->link.session, columns,
-        unlock(c, QUEUE_ANSWERED, nothing_left), work_deadline_ns(c), e);
+        plan_unlock(c, QUEUE_ANSWERED, nothing_left), work_deadline_ns(c), e);
 }
 
 bool settle_step(struct collector *c, struct err *e)
@@ -481,17 +493,18 @@ bool settle_step(struct collector *c, struct err *e)
     struct session *s = &c->link.session;
 
     if (c->settle.doubt == DOUBT_DUE) {
-        // A line that was begun is finished first, because only then is it certain what is out.
+        // A line that was begun is finished first, because only then is it certain that its tokens
+        // are out.
         if (!c->queue.policy->answers && lines_in(&c->lines, LINE_OUT) > 0)
             return true;
         return ask_doubt(c, e);
     }
     if (c->settle.doubt != DOUBT_CLEARED)
         return true;
-    // All rows that the last answer named are dealt with. The next ones must be asked for now,
-    // because they are older than what the cursor shows.
+    // All rows that the last answer named are dealt with, and it did not name all. The others are
+    // asked for before anything new is taken, because they are older.
     if (c->settle.rows_left && !in_hand(c) && lines_in(&c->lines, LINE_WRITTEN) == 0)
-        return session_awaits(s, QUEUE_LINES) || ask_doubt(c, e);
+        return session_awaits(s, QUEUE_TAKE) || ask_doubt(c, e);
     if (c->now_ns < c->settle.retry_at_ns) {
         work_wake_at(c, c->settle.retry_at_ns);
         return true;
@@ -499,20 +512,20 @@ bool settle_step(struct collector *c, struct err *e)
     if (!send_answers(c, e))
         return false;
     struct line *line = lines_first(&c->lines, LINE_WRITTEN);
-    // A take that is under way may bring what must be settled, too; a read brings nothing to
-    // settle.
-    if (session_awaits(s, QUEUE_SETTLED) || (session_awaits(s, QUEUE_LINES) && !c->take.reads))
+    // A take that is under way may itself settle lines; a read settles none.
+    if (session_awaits(s, QUEUE_SETTLED) || (session_awaits(s, QUEUE_TAKE) && !c->take.sent_read))
         return true;
     if (c->settle.giving_back)
         return send_back(c, e);
     if (line)
         return line->settling || send_written(c, e);
-    // If the lock for work in hand is held with nothing in hand, a take found nothing, because
-    // others were quicker; or a request has failed. A settle without lines lets the lock go.
-    return c->settle.locks == 0 || in_hand(c) || send_written(c, e);
+    // We may hold the lock for work in hand with nothing in hand: after a take that brought
+    // nothing, because others were quicker, or after a request that failed. A request without lines
+    // releases the lock.
+    return c->settle.lock_count == 0 || in_hand(c) || send_written(c, e);
 }
 
-bool settle_owes(const struct collector *c)
+bool settle_pending(const struct collector *c)
 {
     return lines_in(&c->lines, LINE_WRITTEN) > 0;
 }

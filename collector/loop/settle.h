@@ -15,12 +15,13 @@ struct settle {
     struct outbox outbox; // answers that the database has not confirmed
     struct settled sent;  // the lines of the last request that settled lines or gave them back
     bool giving_back;     // `sent` names rows to give back, which the database has not confirmed
-    bool busy;            // we hold the lock that shows others that something is in hand
-    int locks;            // how often we may hold it; after a request failed it is more than once
-    int unlocking;        // the tag of the request under way that lets one go; 0: none does
-    int64_t retry_at_ns;  // when to send a request again that failed
-    // The question after a lost session: which rows are ours, and which tokens of our lines still
-    // wait?
+    // The lock for work in hand shows other collectors that we have something in hand.
+    bool holds_lock;     // we hold it
+    int lock_count;      // how often we may hold it: more than once after a request has failed
+    int unlock_tag;      // the tag of the request under way that releases it once; 0: none does
+    int64_t retry_at_ns; // when to send a request again that failed
+    // The question of doubt, after a lost session: which rows are ours, and which tokens of lines
+    // that were out still wait? It is to be asked, was asked, or is answered.
     enum settle_doubt { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } doubt;
     bool rows_left; // the answer to that question did not name all our rows
 };
@@ -45,13 +46,14 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e) M
 bool settle_done(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 void settle_failed(struct collector *c);
 
-// Call settle_note_lock after a take that asked for the lock of work in hand, and has it. Call
-// settle_may_lock after one that asked for it and failed: the server does not undo a lock.
-void settle_note_lock(struct collector *c);
-void settle_may_lock(struct collector *c);
+// Call settle_lock_held after a take that has taken the lock for work in hand. Call
+// settle_lock_unsure after one that asked for the lock and failed: the server may have given it,
+// and a rollback does not undo that.
+void settle_lock_held(struct collector *c);
+void settle_lock_unsure(struct collector *c);
 
 // Gives back all rows of which no line is begun.
 bool settle_give_back(struct collector *c, struct err *e) MUST_USE;
 
 // True when a line is written, and the database does not know it yet.
-bool settle_owes(const struct collector *c);
+bool settle_pending(const struct collector *c);

@@ -9,8 +9,8 @@
 // A collector that works alone, without lanes or a budget, takes nothing: it reads, and settling
 // the line moves the cursor. So a token that comes alone waits for no flush. While a line is
 // written and settled, the next line is read, from the place after it. That read is sent only when
-// the line before both is out. So in each mode a line shows the database as it was when the last
-// but one line before it was out, or later.
+// the line before both is out. So in each mode a line shows the database as it was when the line
+// two places before it was out, or later.
 #include "loop/take.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@
 #include "queue/queue_lines.h"
 
 #define DUE_MARGIN_MS 10000       // a row may be committed this long after it came due
-#define SOON_NS (125 * NS_PER_MS) // if lines are used up sooner than this, more are taken next
+#define SOON_NS (125 * NS_PER_MS) // if the next take comes sooner than this, it takes more lines
 #define TOKENS_MOST 4000          // most tokens that are taken at once
 
 void take_restart(struct collector *c)
@@ -33,7 +33,7 @@ void take_restart(struct collector *c)
     // doubt (settle.c) names them.
     bool alone = c->queue.policy->exclusive;
 
-    c->take = (struct taking){.at_once = true,
+    c->take = (struct taking){.no_wait = true,
         .all_due = !alone,
         .all_due_at_ns = alone ? CLOCK_NEVER : c->now_ns + TAKE_ALL_DUE_NS,
         .complete_ns = CLOCK_NEVER,
@@ -47,9 +47,9 @@ void take_look_at_all(struct collector *c)
     c->take.look_at_ns = 0;
 }
 
-// The age is work_stale_ns at least. But on a network or a machine that is always slow, no answer
-// would be that young. So the age is also at least twice the time that the quickest of the last
-// takes needed (0 until TAKE_TRIPS takes were timed); it is at most half a lease.
+// The greatest age is work_stale_ns at least. But on a network or a machine that is always slow, no
+// answer would be that young. So it is also at least twice the time that the quickest of the last
+// takes needed (0 until TAKE_TRIPS takes were timed); and it is at most half a lease.
 int64_t take_stale_ns(const struct collector *c)
 {
     int64_t quickest_ns = CLOCK_NEVER;
@@ -69,20 +69,21 @@ bool take_hold_old(struct collector *c, struct err *e)
     // All lines that are not begun are read again, because a line that was taken later must not go
     // out before an older one.
     while ((line = lines_first(&c->lines, LINE_TAKEN))) {
-        // The tokens of a line that was only read, and is not full, have waited for their timeout
-        // already, and the window has forgotten them. So they go out without a wait.
-        c->take.at_once = c->take.at_once || (line->n == 0 && line->sendable < c->queue.limit);
-        c->take.void_ = true; // the read under way may hold the same tokens
+        // The tokens of a line that was only read (n is 0), and is not full, have waited for their
+        // timeout already, and the window has forgotten them. So they go out without a wait.
+        c->take.no_wait = c->take.no_wait || (line->n == 0 && line->sendable < c->queue.limit);
+        c->take.drop_answer = true; // the read under way may hold the same tokens
         if (!lines_hold(&c->lines, line, e))
             return false;
     }
     return true;
 }
 
-// Returns how many lines to take at once: twice as many as last time if those were used up soon, or
-// else half as many. With lanes or a budget it is one line, because a taken line goes out before
-// tokens of a higher lane that come later, and is paid for already. With answers no more lines are
-// taken than may be out at once, because the others would only be kept from other senders.
+// Returns how many lines to take at once: twice as many as last time if that was less than SOON_NS
+// ago, or else half as many. With lanes or a budget it is one line, because a taken line goes out
+// before tokens of a higher lane that come later, and is paid for already. With answers no more
+// lines are taken than may be out at once, because the others would only be kept from other
+// senders.
 static int choose_lines(struct collector *c)
 {
     struct taking *t = &c->take;
@@ -101,10 +102,11 @@ static int choose_lines(struct collector *c)
     return t->lines;
 }
 
-// Returns how many milliseconds back the next take looks for rows that have come due; -1: as far as
-// there are any; 0: it looks for none. Sets all_due when the time for such a look has come. Only
-// answers make rows that come due as time passes. Any other row without an owner was given back by
-// a collector, and the look at the others (peers.c) tells us of that.
+// Returns for how many milliseconds back the next take looks at rows that have come due; -1: at all
+// of them, however old; 0: at none. Sets all_due when it is time to look at all of them. Only
+// answers make rows that come due as time passes: those of tokens to be tried again. Any other row
+// without an owner was given back by a collector, and the look at the others (peers.c) tells us of
+// that.
 static int64_t due_ms(struct collector *c)
 {
     struct taking *t = &c->take;
@@ -117,25 +119,25 @@ static int64_t due_ms(struct collector *c)
     return c->queue.policy->answers ? (c->now_ns - t->complete_ns) / NS_PER_MS + DUE_MARGIN_MS : 0;
 }
 
-// True if the next line is only read, and not taken. It must be taken where there are several lanes
-// or a budget, and if its tokens come from rows that are held or due. It must also be taken after a
-// read that asked for that (judge): only a take can leave out tokens that no line can carry, and
-// fill the line up.
-static bool reads(const struct collector *c, int64_t due)
+// True if the next request is a read. `due`: as due_ms returns it. A take is needed where several
+// collect, with several lanes or a budget, and for tokens of rows that are held or due. It is also
+// needed after a read that found that (must_take): only a take can leave out tokens that no line
+// can carry, and fill the line up.
+static bool next_is_read(const struct collector *c, int64_t due)
 {
-    return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget && !c->take.judge &&
-           c->lines.held_count == 0 && due == 0;
+    return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget &&
+           !c->take.must_take && c->lines.held_count == 0 && due == 0;
 }
 
-// Appends the rows to read again, as an array; nothing, if no row is held. A collector that works
-// alone names all held rows, so that their tokens make full lines in their order. Others name one
-// row, and its line is filled up with waiting tokens.
+// Appends the held rows that the take reads again, as an SQL array; nothing, if no row is held. A
+// collector that works alone names all held rows, so that their tokens make full lines in their
+// order. Others name one row, and its line is filled up with waiting tokens.
 static bool name_rows(struct collector *c, struct buf *array, struct err *e)
 {
     const struct lines *l = &c->lines;
     int n = c->queue.policy->exclusive || l->held_count == 0 ? l->held_count : 1;
 
-    c->take.again = n;
+    c->take.reread = n;
     for (int i = 0; i < n; i++)
         buf_printf(array, "%s%" PRId64, i > 0 ? "," : "{", l->held[i].n);
     if (n > 0)
@@ -143,76 +145,76 @@ static bool name_rows(struct collector *c, struct buf *array, struct err *e)
     return n == 0 || buf_str(array) || err_memory(e);
 }
 
-// Sends a read of as many tokens as the line may hold, and as many more as the read is expected to
-// pass over.
+// Sends a read that begins after our newest line, or at the cursor. It looks at as many tokens as a
+// line may hold, and at as many more as it is expected to pass over.
 static bool send_read(struct collector *c, struct err *e)
 {
     struct taking *t = &c->take;
     const struct line *line = lines_newest(&c->lines);
 
-    t->examine = (int)clock_min((int64_t)c->queue.limit + t->passing, INT32_MAX);
+    t->examine = (int)clock_min((int64_t)c->queue.limit + t->expect_passed, INT32_MAX);
     return queue_send_read(&c->queue, &c->link.session, t->examine, line ? line->place.data : NULL,
         work_deadline_ns(c), e);
 }
 
-// Sends a take or a read. If fewer than `fewest` tokens wait, it only looks. `settled`: as in
-// take_step.
-static bool send(struct collector *c, int fewest, const struct settled *settled, struct err *e)
+// Sends a take or a read. With fewer than `fewest` waiting tokens it is only a look. `settled`: as
+// in take_step.
+static bool send_request(
+    struct collector *c, int fewest, const struct settled *settled, struct err *e)
 {
     struct taking *t = &c->take;
     int64_t due = due_ms(c);
-    struct buf again;
+    struct buf rows;
 
-    buf_init(&again, SIZE_MAX);
+    buf_init(&rows, SIZE_MAX);
     // The bell is taken first, so that tokens that are inserted after this look are announced.
-    bool ok = name_rows(c, &again, e) && (t->again > 0 || ring_take(c, e));
+    bool ok = name_rows(c, &rows, e) && (t->reread > 0 || ring_take(c, e));
     t->asked_ns = c->now_ns;
-    t->asked_all = due < 0;
+    t->asked_all_due = due < 0;
     t->fewest = fewest;
-    t->reads = reads(c, due);
-    t->judge = t->void_ = false;
+    t->sent_read = next_is_read(c, due);
+    t->must_take = t->drop_answer = false;
     t->look_at_ns = CLOCK_NEVER; // the answer may plan another look
-    if (t->again == 0)
+    if (t->reread == 0)
         window_reading(&c->window, c->now_ns);
-    t->locks = !t->reads && !c->settle.busy;
-    if (t->reads) // `again` is empty then, and has no memory to free
+    t->asked_lock = !t->sent_read && !c->settle.holds_lock;
+    if (t->sent_read) // `rows` is empty then, and has no memory to free
         return ok && send_read(c, e);
-    // If fewer tokens than a full line will do, their timeout is over, and no second line is
-    // expected.
-    ok = ok && queue_send_lines(&c->queue, &c->link.session,
-                   &(struct lines_request){.fewest = fewest,
+    // If less than a full line is wanted, the timeout is over, and a second line is not expected.
+    ok = ok && queue_send_take(&c->queue, &c->link.session,
+                   &(struct take_request){.fewest = fewest,
                        .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
-                       .again = t->again > 0 ? again.data : NULL,
+                       .again = t->reread > 0 ? rows.data : NULL,
                        .due_ms = due,
                        .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
-                       .busy = t->locks,
+                       .lock = t->asked_lock,
                        .settled = settled},
                    work_deadline_ns(c), e);
-    buf_fini(&again);
+    buf_fini(&rows);
     return ok;
 }
 
-// True when the next line may be read: no line is in hand; or the newest line was only read, too,
-// more tokens wait after it, and at most one line is not written yet.
+// True when a read may be sent: no line is in hand; or the newest line was only read (n is 0), more
+// tokens wait after it, and at most one line is not written yet.
 static bool may_read_on(const struct collector *c)
 {
     const struct line *line = lines_newest(&c->lines);
 
-    return !line || (c->take.more && line->n == 0 &&
+    return !line || (c->take.backlog && line->n == 0 &&
                         lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) <= 1);
 }
 
-// True when a request may be sent: nothing is in doubt, no other request of this kind is under way,
-// and a line that is taken now could be begun at once. A line that had to wait here would only be
-// kept from others. Only a read may come before its line can be begun (may_read_on).
+// True when a take or a read may be sent: nothing is in doubt, neither of them is under way, and a
+// line that is taken now could be begun at once. A line that had to wait here would only be kept
+// from other collectors. A read takes nothing, so it may be sent earlier (may_read_on).
 static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
 
     if (work_stopping(c) || c->settle.doubt != DOUBT_CLEARED ||
-        session_awaits(&c->link.session, QUEUE_LINES) || !sender_ready(c))
+        session_awaits(&c->link.session, QUEUE_TAKE) || !sender_ready(c))
         return false;
-    if (!settled && reads(c, due_ms(c)))
+    if (!settled && next_is_read(c, due_ms(c)))
         return may_read_on(c);
     if (lines_in(l, LINE_TAKEN) > 0)
         return false;
@@ -220,19 +222,19 @@ static bool may_take(struct collector *c, const struct settled *settled)
     if (!c->queue.policy->answers)
         return settled || (lines_in(l, LINE_OUT) == 0 && lines_in(l, LINE_WRITTEN) == 0);
     // While the line of a suspected token is out, no other line may go out (sender.c).
-    return !lines_alone(l) && lines_in(l, LINE_OUT) < (int)c->config->leased.in_flight;
+    return !lines_alone_out(l) && lines_in(l, LINE_OUT) < (int)c->config->leased.in_flight;
 }
 
-// Returns when to look for tokens; 0: at once.
+// Returns when to send the next take or read; 0: at once.
 static int64_t due_at_ns(struct collector *c)
 {
     struct taking *t = &c->take;
     int64_t at_ns = clock_min(window_due_ns(&c->window), t->look_at_ns);
 
-    if (t->at_once || t->more || c->lines.held_count > 0)
+    if (t->no_wait || t->backlog || c->lines.held_count > 0)
         at_ns = 0;
     at_ns = clock_min(at_ns, ring_due_ns(c));
-    // Before budget_ns no token can go out that is not paid for. But held rows may be paid for.
+    // A spent budget allows no new token before budget_ns. But held rows may be paid for already.
     if (t->budget_ns > c->now_ns && (c->lines.held_count == 0 || t->unpaid))
         at_ns = t->budget_ns;
     return clock_max(at_ns, t->retry_at_ns);
@@ -247,12 +249,13 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
         return true;
     // A take rides with a settle only if it is likely to find a full line; otherwise two requests
     // are as good.
-    if (settled && (!t->more || c->lines.held_count > 0 || c->queue.budget || reads(c, due_ms(c))))
+    if (settled &&
+        (!t->backlog || c->lines.held_count > 0 || c->queue.budget || next_is_read(c, due_ms(c))))
         return true;
     int64_t at_ns = due_at_ns(c);
-    // Announcements may have become so frequent that looks are cheaper. A look that is planned
-    // already stays planned.
-    if (at_ns > c->now_ns && !settled && !ring_rests(c)) {
+    // Announcements may have become so frequent that looks are cheaper. Then a look is planned,
+    // unless one is planned already.
+    if (at_ns > c->now_ns && !settled && !ring_polls(c)) {
         if (!ring_let_go_if_fast(c, e))
             return false;
         at_ns = due_at_ns(c);
@@ -261,13 +264,13 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
         work_wake_at(c, at_ns);
         return true;
     }
-    // After a full line the window still has the times of tokens that went out with it. The tokens
-    // that were left over may be younger, and the next look tells their times.
-    bool timeout = t->at_once || (!t->more && window_timeout_ns(&c->window) <= c->now_ns);
-    t->reason = t->at_once ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
+    // Under a backlog the window still has the times of tokens that went out with the last line.
+    // The tokens that are left may be younger, and the next look tells their times.
+    bool timeout = t->no_wait || (!t->backlog && window_timeout_ns(&c->window) <= c->now_ns);
+    t->reason = t->no_wait ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     *sent = true;
-    // After a line in hand only a full line is wanted, because the timeout may be that of tokens in
-    // hand.
-    bool behind = settled || lines_newest(&c->lines);
-    return send(c, timeout && !behind ? 1 : c->queue.limit, settled, e);
+    // While a line is in hand, the timeout may be that of its tokens, so only a full line is
+    // wanted.
+    bool in_hand = settled || lines_newest(&c->lines);
+    return send_request(c, timeout && !in_hand ? 1 : c->queue.limit, settled, e);
 }

@@ -10,39 +10,45 @@
 
 #define TAKE_TRIPS 4                    // how many takes are timed
 #define TAKE_ALL_DUE_NS (30 * NS_PER_S) // between two looks at everything that is due
-// Most lines that are taken at once. A line must be no older than the time at which the last but
-// one line before it was out (the harness checks that: `ineligible`). A third line would be too
-// old.
+// Most lines that are taken at once. Each line must show the database as it was when the line two
+// places before it was out, or later (the harness checks that: `ineligible`). Of three lines that
+// are taken at once, the third would be too old.
 #define TAKE_LINES 2
 
+// What is known of the request under way (a take, or a read that takes nothing), of the answer to
+// the last one, and of when to send the next one.
 struct taking {
-    int64_t asked_ns; // when the take that is under way was sent
-    bool asked_all;   // that take looks at everything that is due
-    int again;        // how many held rows (lines.h), the first ones, that take reads again
-    bool locks;       // that take asks for the lock that shows that something is in hand
-    bool reads;       // the last request only reads (mailroom_read), and takes nothing
-    bool judge;       // the next request must take: a read cannot pass over all tokens
-    bool void_;       // the answer to the read under way is dropped: it may hold tokens of lines
-                      // that are read again
-    int fewest;       // if fewer tokens wait, nothing is taken
-    int examine;      // how many tokens the read looks at
-    int passing;      // how many tokens reads are expected to pass over
-    bool at_once;     // tokens that waited before our session go out without a wait
-    bool more;        // the last take left tokens over
-    bool all_due;     // the next take looks at everything that is due
+    // The request under way, or the last one.
+    int64_t asked_ns;   // when it was sent
+    bool sent_read;     // it is a read (mailroom_read), and takes nothing
+    bool asked_all_due; // it is a take that looks at all rows that are due, however long ago
+    bool asked_lock;    // it is a take that asks for the lock for work in hand (settle.h)
+    bool drop_answer;   // it is a read whose answer is to be dropped: its tokens may be those of
+                        // lines that are read again
+    int reread;  // it is a take that reads this many held rows (lines.h) again, the first ones
+    int fewest;  // it takes nothing, or a read makes no line, if fewer tokens wait
+    int examine; // it is a read that looks at this many tokens
+
+    // What to send next, and when.
+    bool must_take;        // the next request is a take: a read does not pass over tokens for good
+    bool no_wait;          // tokens that waited before our session go out without a timeout
+    bool backlog;          // more tokens waited than the last request took
+    bool all_due;          // the next take looks at all rows that are due
+    bool unpaid;           // until budget_ns no held row can go out: none of them is paid for
+    int expect_passed;     // how many tokens the next read is expected to pass over
     int64_t all_due_at_ns; // when all_due is set again; CLOCK_NEVER: only by take_look_at_all
     int64_t complete_ns;   // what was due before this time was seen; CLOCK_NEVER: nothing was
     int64_t look_at_ns;    // when to look even if nothing is announced; CLOCK_NEVER: not at all
     int64_t retry_at_ns;   // when to send a statement again that failed
     int64_t budget_ns;     // the budget allows no token before this time
-    bool unpaid;           // until then no held row can go out either: none of them is paid for
-    unsigned turns;        // how many takes made lines of waiting tokens
+    unsigned turns;        // how many takes made lines of waiting tokens; see QUEUE_AGED_TURN
     int lines;             // how many lines to take at once
     int64_t taken_ns;      // when the last take of full lines was sent
     int reason;            // the meter of the reason why a line that is not full goes out
+
     int64_t trips_ns[TAKE_TRIPS]; // how long the last takes took, in a ring; 0: none yet
-    int trip;                     // how many takes were timed
-    bool large;                   // an answer was large since memory was last given back
+    int trip_count;               // how many takes were timed
+    bool large_answer;            // an answer was large since memory was last given back
 };
 
 struct collector;
@@ -54,15 +60,15 @@ void take_restart(struct collector *c);
 // Plans a look at everything that is due.
 void take_look_at_all(struct collector *c);
 
-// Takes lines, or looks, if that is due now. `settled`: lines to settle in the same transaction, so
-// that the request is sent only if more tokens are likely to wait; NULL: none. *sent tells whether
-// the request was sent.
+// Sends a take or a read, if that is due now. `settled`: lines to settle in the same transaction;
+// then a take is sent only if more tokens are likely to wait. NULL: none. *sent tells whether a
+// request was sent.
 bool take_step(
     struct collector *c, const struct settled *settled, bool *sent, struct err *e) MUST_USE;
 
 // Deals with the answer to a take or a read. Frees `result`, or keeps it for as long as lines point
 // into it.
-bool take_on_lines(struct collector *c, PGresult *result, struct err *e) MUST_USE;
+bool take_on_answer(struct collector *c, PGresult *result, struct err *e) MUST_USE;
 
 // Returns how old a line may be when it is begun, counted from the sending of its take.
 int64_t take_stale_ns(const struct collector *c);

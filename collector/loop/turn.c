@@ -1,8 +1,8 @@
-// There are two waits, because a holder can be lost in two ways. A holder whose session has ended
-// has left the queue's lock free, and gets the grace. A holder whose session lives keeps the lock,
-// which nobody can take from it. When its lease ends, it is displaced by a claim of the next epoch
-// (peers.c). We time both waits by our own clock, from when we first saw that state. A time that
-// the holder wrote down would be worth nothing after an outage or a change of the clock.
+// A holder can be lost in two ways, so there are two waits. A holder whose session has ended has
+// left the queue's lock free: others wait for the grace. A holder that hangs keeps the lock, which
+// nobody can take from it: others wait for its lease, and then claim the next epoch, which has
+// another lock (peers.c). We time both waits by our own clock, from when we first saw that state. A
+// time that the holder wrote down would be worth nothing after an outage or a change of the clock.
 #include "loop/turn.h"
 
 #include <inttypes.h>
@@ -16,11 +16,12 @@
 
 #define POLL_NS (100 * NS_PER_MS) // the pause between two tries to claim the queue
 #define WATCH_NS NS_PER_S         // looks that are further apart do not count as watching
-#define SOON_NS (10 * NS_PER_MS)  // the pause while only an old backend still has to end
+#define SOON_NS (10 * NS_PER_MS)  // the pause while only a backend without a client has the lock
 
-void turn_forget(struct collector *c)
+void turn_reset(struct collector *c)
 {
-    c->turn = (struct turn){.free_ns = CLOCK_NEVER, .still_ns = CLOCK_NEVER, .told = c->turn.told};
+    c->turn = (struct turn){
+        .free_since_ns = CLOCK_NEVER, .idle_since_ns = CLOCK_NEVER, .logged = c->turn.logged};
 }
 
 // True when the last holder cannot come back: it was an earlier session of this process, or its
@@ -34,13 +35,14 @@ enum turn_claim turn_claim(const struct collector *c)
 {
     const struct turn *t = &c->turn;
 
-    if (t->free_ns != CLOCK_NEVER && (c->now_ns - t->free_ns >= c->config->grace_ms * NS_PER_MS ||
-                                         holder_is_dead(c->queue.seen.holder)))
+    if (t->free_since_ns != CLOCK_NEVER &&
+        (c->now_ns - t->free_since_ns >= c->config->grace_ms * NS_PER_MS ||
+            holder_is_dead(c->queue.seen.holder)))
         return CLAIM_GRACE;
-    // Time counts only while we watched, because we may have been stopped ourselves.
+    // The lease counts only while we watched, because we may have been stopped ourselves.
     if (c->now_ns - t->looked_ns > WATCH_NS)
         return CLAIM_FREE;
-    if (t->still_ns != CLOCK_NEVER && c->now_ns - t->still_ns >= work_lease_ns(c->config))
+    if (t->idle_since_ns != CLOCK_NEVER && c->now_ns - t->idle_since_ns >= work_lease_ns(c->config))
         return CLAIM_LEASE;
     return CLAIM_FREE;
 }
@@ -72,30 +74,30 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
     t->step = TURN_WATCH;
     // Each holder gets a grace of its own, so the grace begins anew when the name changes.
     if (!free)
-        t->free_ns = CLOCK_NEVER;
-    else if (t->free_ns == CLOCK_NEVER || strcmp(before.holder, seen->holder) != 0)
-        t->free_ns = c->now_ns;
+        t->free_since_ns = CLOCK_NEVER;
+    else if (t->free_since_ns == CLOCK_NEVER || strcmp(before.holder, seen->holder) != 0)
+        t->free_since_ns = c->now_ns;
     // The holder counts as hanging only while tokens wait. If we did not watch for longer than
     // WATCH_NS, we may have been stopped together with it, so the time begins anew.
     if (free || !seen->waits)
-        t->still_ns = CLOCK_NEVER;
-    else if (t->still_ns == CLOCK_NEVER || before.progress != seen->progress ||
+        t->idle_since_ns = CLOCK_NEVER;
+    else if (t->idle_since_ns == CLOCK_NEVER || before.progress != seen->progress ||
              c->now_ns - t->looked_ns > WATCH_NS)
-        t->still_ns = c->now_ns;
+        t->idle_since_ns = c->now_ns;
     t->looked_ns = c->now_ns;
     if (turn_claim(c) != CLAIM_FREE) {
         t->look_at_ns = c->now_ns;
     } else if (!c->queue.policy->exclusive || abandoned(c)) {
-        // All that can block us here is a backend that has lost its client, or an administrator's
-        // command. Both end soon, so we look again soon.
+        // Only a backend that has lost its client can block us here, or an administrator's command.
+        // Both end soon, so we look again soon.
         t->look_at_ns = c->now_ns + SOON_NS;
     } else {
         t->look_at_ns = c->now_ns + POLL_NS;
-        if (!t->told) {
+        if (!t->logged) {
             log_line("QUEUE", "standing by: another session has the queue");
             window_stood_by(&c->window);
         }
-        t->told = true;
+        t->logged = true;
     }
 }
 
@@ -104,7 +106,7 @@ void turn_begin(struct collector *c)
     struct queue *q = &c->queue;
 
     c->turn.step = TURN_OURS;
-    c->turn.told = false;
+    c->turn.logged = false;
     if (c->link.loss != LOSS_COMPLAINT)
         backoff_reset(&c->link.backoff);
     if (q->policy->exclusive)
@@ -113,14 +115,14 @@ void turn_begin(struct collector *c)
         log_line("QUEUE", "collecting '%s' in %s mode, as %s", q->name, q->policy->name, q->number);
 }
 
-// Gives up the turn only if everything is settled. Otherwise others leave us the grace, within
-// which the server may still confirm the last line.
+// Gives up the turn only if everything is settled. Otherwise the others wait for the grace, within
+// which the last line may still be settled.
 void turn_leave(struct collector *c)
 {
     struct err ignored; // if leaving fails, others wait for the grace
 
     err_clear(&ignored);
-    if (c->turn.step != TURN_OURS || collect_owes(c) ||
+    if (c->turn.step != TURN_OURS || collect_unsettled(c) ||
         (c->queue.policy->exclusive && c->ending.exit != COLLECTOR_OK))
         return;
     if (!queue_send_peers(&c->queue, &c->link.session,

@@ -1,4 +1,5 @@
-// The state stand by. Where one collector works at a time, the others wait there for their turn.
+// The state stand by: claims the queue, or joins it. Where one collector works at a time, it has
+// the turn and is called the holder; the others wait for their turn.
 //
 // A holder that lost its session may come back at any time; others leave it the grace, so that it
 // can confirm what it has written. A holder that keeps its session loses its turn if, while tokens
@@ -18,20 +19,21 @@ struct turn {
         TURN_ASKED, // we asked for the turn, and the answer is awaited
         TURN_OURS,
     } step;
-    int64_t look_at_ns; // when to try again to claim the queue
-    int64_t free_ns;    // since when nobody has the lock; CLOCK_NEVER: somebody has it
-    int64_t still_ns;   // since when the holder does nothing while tokens wait; CLOCK_NEVER: it
-                        // works
-    int64_t looked_ns;  // when the last look was answered
-    bool told;          // the log says that we stand by
+    int64_t look_at_ns;    // when to try again to claim the queue
+    int64_t free_since_ns; // since when nobody has the lock; CLOCK_NEVER: somebody has it
+    int64_t idle_since_ns; // since when the holder does nothing while tokens wait; CLOCK_NEVER: it
+                           // works
+    int64_t looked_ns;     // when the last look was answered
+    bool logged;           // the log says that we stand by
 };
 
 struct collector;
 
-void turn_forget(struct collector *c); // call it when a session begins, or was lost
+// Forgets what was seen of the holder. Call it when a session begins, or was lost.
+void turn_reset(struct collector *c);
 // The step of the state stand by.
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;
-// From whom we may take the queue.
+// Returns from whom we may take the queue.
 enum turn_claim {
     CLAIM_FREE,  // from nobody: it must be free, or have been ours before
     CLAIM_GRACE, // from the holder that we saw, whose grace is over
@@ -40,7 +42,7 @@ enum turn_claim {
 enum turn_claim turn_claim(const struct collector *c);
 
 // Call it when another collector has the queue or, with `free`, had it and may come back. Notes
-// what was seen of it, times its grace or its lease, and plans the next look.
+// what was seen of that holder, times its grace or its lease, and plans the next look.
 void turn_watch(struct collector *c, bool free, const struct seen *seen);
 
 void turn_begin(struct collector *c); // call it when the turn is ours

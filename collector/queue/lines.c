@@ -8,8 +8,9 @@
 #include "queue/lines_columns.h"
 #include "session/column.h"
 
-// An answer to a take. Lines that are not built yet point into it, and count as its users.
-struct shown {
+// An answer to a take or read, which several lines share. Lines that are not built yet point into
+// it, and count as its users.
+struct shared_answer {
     PGresult *result;
     int users;
 };
@@ -29,20 +30,20 @@ bool lines_init(struct lines *l, int count, int limit, struct err *e)
     return true;
 }
 
-// Ends the line's use of its answer, and frees the answer after its last use.
-static void leave_shown(struct line *line)
+// Ends the line's use of its answer. Frees the answer if no other line uses it.
+static void release_answer(struct line *line)
 {
-    if (line->shown && --line->shown->users == 0) {
-        PQclear(line->shown->result);
-        free(line->shown);
+    if (line->answer && --line->answer->users == 0) {
+        PQclear(line->answer->result);
+        free(line->answer);
     }
-    line->shown = NULL;
+    line->answer = NULL;
 }
 
 void lines_fini(struct lines *l)
 {
     for (int i = 0; l->all && i < l->count; i++) {
-        leave_shown(&l->all[i]);
+        release_answer(&l->all[i]);
         free(l->all[i].tokens);
         buf_fini(&l->all[i].text);
         buf_fini(&l->all[i].place);
@@ -54,7 +55,7 @@ void lines_fini(struct lines *l)
 
 void lines_drop(struct line *line)
 {
-    leave_shown(line);
+    release_answer(line);
     buf_clear(&line->text);
     buf_clear(&line->place);
     *line = (struct line){
@@ -71,7 +72,7 @@ static struct line *find_room(struct lines *l)
         struct line *a = &l->all[i];
         if (a->state != LINE_FREE && a->state != LINE_OVER)
             continue;
-        // LINE_FREE is the lower of the two states.
+        // LINE_FREE is less than LINE_OVER, so a free line is better.
         if (!best || a->state < best->state || (a->state == best->state && a->order < best->order))
             best = a;
     }
@@ -111,20 +112,21 @@ static bool add_token(
     return true;
 }
 
-static bool makes_no_sense(struct err *e)
+// Sets an error, because the answer has more than we asked for. Returns false.
+static bool unexpected_answer(struct err *e)
 {
     return err_set(e, ERR_INTERNAL, "the server's answer to a take is not what was asked for");
 }
 
-// Adds the line that begins with this row. Returns NULL when all lines are in use: a function of
-// the schema that somebody replaced, or another server, may answer with more than we asked for, and
-// must not make us write past an array.
-static struct line *add_lines_line(struct lines *l, const PGresult *r, int row, struct err *e)
+// Begins the line of which this row is the first token; add_token adds the token. Returns NULL when
+// all lines are in use: a function of the schema that somebody replaced, or another server, may
+// answer with more than we asked for, and must not make us write past an array.
+static struct line *add_taken_line(struct lines *l, const PGresult *r, int row, struct err *e)
 {
     struct line *line = find_room(l);
 
     if (!line) {
-        makes_no_sense(e);
+        unexpected_answer(e);
         return NULL;
     }
     lines_drop(line);
@@ -135,17 +137,17 @@ static struct line *add_lines_line(struct lines *l, const PGresult *r, int row, 
     return line;
 }
 
-bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
+bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
     const struct doubt *doubt, int *taken, struct err *e)
 {
-    struct shown *shown = calloc(1, sizeof *shown);
+    struct shared_answer *answer = calloc(1, sizeof *answer);
     struct line *line = NULL;
-    bool ok = shown != NULL || err_memory(e);
+    bool ok = answer != NULL || err_memory(e);
 
     *taken = 0;
     if (ok)
-        // A reference of our own, so that the result outlives a line that is dropped on the way.
-        *shown = (struct shown){.result = result, .users = 1};
+        // We count as a user, too, so that the result outlives a line that is dropped on the way.
+        *answer = (struct shared_answer){.result = result, .users = 1};
     for (int row = 0; ok && row < rows; row++) {
         int kind = column_int32(result, row, LINES_KIND);
         if (kind != 1 && kind != 2) // no token of a line
@@ -153,22 +155,22 @@ bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
         // The rows of a line follow each other. Tokens that were only read have the n 0, and make
         // one line.
         if (!line || column_int64(result, row, LINES_LINE) != line->n) {
-            line = add_lines_line(l, result, row, e);
+            line = add_taken_line(l, result, row, e);
             if (!line) {
                 ok = false;
                 break;
             }
             line->asked_ns = asked_ns;
-            line->shown = shown;
-            shown->users++;
+            line->answer = answer;
+            answer->users++;
             ++*taken;
         }
-        ok = line->count < l->limit ? add_token(line, result, row, doubt, e) : makes_no_sense(e);
+        ok = line->count < l->limit ? add_token(line, result, row, doubt, e) : unexpected_answer(e);
     }
-    if (!shown)
+    if (!answer)
         PQclear(result);
-    else // gives up our own reference, and frees the result if no line has one
-        leave_shown(&(struct line){.shown = shown});
+    else // we are no user any more; frees the result if no line is one
+        release_answer(&(struct line){.answer = answer});
     return ok;
 }
 
@@ -176,13 +178,13 @@ bool lines_build(struct line *line, struct sign *sign, struct err *e)
 {
     buf_clear(&line->text);
     for (int i = 0; i < line->count; i++) {
-        struct token t = lines_token(line->shown->result, line->tokens[i].row);
+        struct token t = lines_token(line->answer->result, line->tokens[i].row);
         if (!line->tokens[i].skipped && !line_add(&line->text, sign, &t, e))
             return false;
     }
     if (line->sendable > 0 && !line_end(&line->text, e))
         return false;
-    leave_shown(line);
+    release_answer(line);
     line->built = true;
     return true;
 }
@@ -200,7 +202,7 @@ bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e)
         l->held_room = room;
     }
     // Rows are sorted by n, because they are read again in the order in which they were taken. A
-    // row that the answer after a lost session names once more is held already.
+    // row may be held already, when the answer after a lost session names it once more.
     for (; at > 0 && l->held[at - 1].n >= n; at--)
         if (l->held[at - 1].n == n)
             return true;
@@ -289,7 +291,7 @@ struct line *lines_find(const struct lines *l, int64_t number)
     return NULL;
 }
 
-bool lines_alone(const struct lines *l)
+bool lines_alone_out(const struct lines *l)
 {
     for (int i = 0; i < l->count; i++)
         if (l->all[i].state == LINE_OUT && l->all[i].alone)
@@ -350,8 +352,8 @@ void lines_validate(const struct lines *l)
         const struct line *a = &l->all[i];
         (void)a; // unused in a build without assertions
         assert(0 <= a->left && a->left <= a->sendable && a->sendable <= a->count);
-        assert(a->state != LINE_FREE || (a->count == 0 && !a->shown));
-        assert(a->state != LINE_TAKEN || a->shown || a->built);
+        assert(a->state != LINE_FREE || (a->count == 0 && !a->answer));
+        assert(a->state != LINE_TAKEN || a->answer || a->built);
         assert(a->state != LINE_OVER || a->left == 0);
         assert(!a->settling || a->state == LINE_WRITTEN);
     }

@@ -1,9 +1,9 @@
 // The lines that this collector has in hand: rows of `deliveries`, from the take to the last
 // answer. Pure.
 //
-// In the database a line is known by its n and a random number, because after a failover the same n
-// may be given again. The sender knows a line by its number, counted since the sender began; lines
-// of an earlier sender have no number.
+// In the database a line is known by its n and a random number (the nonce), because after a
+// failover the same n may be given again. The sender knows a line by its number, counted since the
+// sender began; lines of an earlier sender have no number.
 #pragma once
 
 #include <stdbool.h>
@@ -27,11 +27,11 @@ enum line_state {
 
 struct line_token {
     int64_t id;
-    int row;                // its row in the answer to the take
-    int number;             // the number of this attempt
+    int row;                // its row in the answer to the take or read
+    int number;             // the number of this attempt, from 1
     int errors;             // how many of the attempts before it were errors
     int64_t since_ns;       // since when the token waits; CLOCK_NEVER: not known
-    bool skipped;           // not in the line: it cannot be sent, or an earlier session wrote it
+    bool skipped;           // not in the text: it cannot be sent, or an earlier session wrote it
     bool answered;          // its result is in the outbox
     const char *unsendable; // why the wire cannot carry it; NULL: it can
     char secret[SIGN_SECRET_LEN];
@@ -39,20 +39,20 @@ struct line_token {
 
 struct line {
     enum line_state state;
-    int64_t n, nonce;    // the n of its row, and the random number; 0: it was read, but not taken
-    struct buf place;    // if it was only read: where the cursor goes when it is settled
-    int64_t number;      // its number for the sender; 0: none
-    int64_t order;       // its place in the order of taking
-    int64_t asked_ns;    // when the take was sent
-    int64_t out_ns;      // when it was begun
-    bool alone;          // its single token was in flight when senders died
-    bool timed_out;      // its unanswered tokens were given up
-    bool part;           // the row has more tokens than the line
-    bool settling;       // the request that settles it is under way
-    bool last;           // no token was left over when it was taken
-    bool built;          // its text is made
-    int reason;          // the meter of the reason for which it goes out
-    struct shown *shown; // the answer to the take; NULL once it is built
+    int64_t n, nonce; // its row in `deliveries`; 0: it was only read (mailroom_read), not taken
+    struct buf place; // if it was only read: where the cursor goes when it is settled
+    int64_t number;   // its number for the sender; 0: none
+    int64_t order;    // its place in the order of taking
+    int64_t asked_ns; // when the take or read was sent
+    int64_t out_ns;   // when it was begun
+    bool alone;       // its single token was in flight when two senders died: it goes out alone
+    bool timed_out;   // its unanswered tokens were given up
+    bool part;        // the row has more tokens than the line
+    bool settling;    // the request that settles it is under way
+    bool none_after;  // it was the last line of a take or read that left no token over
+    bool built;       // its text is made
+    int reason;       // the meter of the reason for which it goes out
+    struct shared_answer *answer; // the answer that it was made of; NULL once it is built
     struct buf text;
     struct line_token *tokens; // owned, in the order of the rows
     int room, count;           // how many tokens `tokens` can hold, and holds
@@ -68,7 +68,7 @@ struct held {
 struct lines {
     struct line *all; // owned
     int count, limit;
-    int64_t orders;    // the last `order` given
+    int64_t orders;    // the `order` of the line that was taken last
     struct held *held; // owned, sorted by n
     int held_count, held_room;
 };
@@ -77,23 +77,23 @@ struct lines {
 bool lines_init(struct lines *l, int count, int limit, struct err *e) MUST_USE;
 void lines_fini(struct lines *l); // accepts a zeroed struct
 
-// Makes lines of the answer to a take, and takes over the answer. Among its first `rows` rows, each
-// with the kind 1 or 2 is a token of a line; the columns are those of sql/lines.sql. Sets *taken to
-// the number of lines that were added. Returns false if the server breaks the protocol, or there is
-// no memory.
-bool lines_show(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
+// Makes lines of the answer to a take or read, and takes over the answer. Among its first `rows`
+// rows, each of the kind 1 or 2 is a token of a line; the columns are those of sql/lines.sql.
+// Tokens in `doubt` are skipped. Sets *taken to the number of lines that were added. Returns false
+// if the server breaks the protocol, or there is no memory.
+bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
     const struct doubt *doubt, int *taken, struct err *e) MUST_USE;
 
-// Makes the text of a line that was taken.
+// Makes the text of a line that was taken, and ends its use of the answer.
 bool lines_build(struct line *line, struct sign *sign, struct err *e) MUST_USE;
 
-// lines_drop forgets a line. lines_hold forgets it, too, and notes that its row, if it has one, is
-// to be read again; lines_hold_row only notes that a row is to be read again.
+// lines_drop forgets a line. lines_hold forgets it, too, and holds its row, if it has one: the row
+// is to be read again. lines_hold_row only holds a row.
 void lines_drop(struct line *line);
 bool lines_hold(struct lines *l, struct line *line, struct err *e) MUST_USE;
 bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e) MUST_USE;
 void lines_unhold(struct lines *l, int64_t n);       // call it when the row was read again
-void lines_unhold_first(struct lines *l, int count); // call it when these rows are gone
+void lines_unhold_first(struct lines *l, int count); // call it when the first held rows are gone
 
 // lines_in counts the lines in a state. lines_first returns the line in that state that was taken
 // first; NULL: none is in it.
@@ -106,7 +106,7 @@ bool lines_knows(const struct lines *l, int64_t n, int64_t nonce);
 
 // Returns the line with this number for the sender; NULL: none.
 struct line *lines_find(const struct lines *l, int64_t number);
-bool lines_alone(const struct lines *l); // a line with `alone` is out
+bool lines_alone_out(const struct lines *l); // true when a line with `alone` is out
 
 // Marks a token as answered, and its line as over if this was its last token without an answer.
 void lines_answer(struct line *line, struct line_token *token);

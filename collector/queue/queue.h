@@ -22,7 +22,7 @@ enum queue_request {
     QUEUE_SILENT,
     QUEUE_JOIN,
     QUEUE_PEERS,
-    QUEUE_LINES,    // a take, or a look
+    QUEUE_TAKE,     // a take, or a read
     QUEUE_SETTLED,  // lines are settled or given back
     QUEUE_ANSWERED, // answers are recorded
     QUEUE_IN_DOUBT,
@@ -41,7 +41,7 @@ struct queue {
     char number[24];             // our number: our deliveries and our lock carry it
     char self[HOLDER_LEN];       // the name of this process
     int64_t epoch;               // the epoch of our last claim
-    struct seen {                // what the last try to claim the queue saw
+    struct seen {                // what the last answer to a try to claim the queue told
         char holder[HOLDER_LEN]; // who claimed the queue last; "": nobody
         int64_t epoch;
         int64_t progress; // rises with every move of the cursor and renewal of the lease
@@ -53,7 +53,7 @@ struct queue {
     } backend, predecessor; // the predecessor's pid is "" when there is none
     char bell[24];          // the number of the bell's lock; "": producers use no bell
     char bell_taken[24];    // the number of the lock that we asked for last
-    bool set_up;            // the whole set-up was answered
+    bool set_up;            // all requests of the session's set-up were answered
 };
 
 // One line in this many goes to a lower lane that has a token which has waited for the ageing
@@ -68,8 +68,8 @@ bool queue_init(struct queue *q, const struct config *config, struct err *e) MUS
 // for lost.
 int64_t queue_patience_ms(const struct queue *q);
 
-// Begins a new session. The backend of the last one becomes the predecessor, if that session was
-// set up.
+// Call it when a new session begins. The backend of the last session becomes the predecessor, which
+// the new session ends, if the last session was set up.
 void queue_new_session(struct queue *q);
 
 // Subscribes to the channel's notifications. All modes send it.
@@ -101,11 +101,12 @@ bool queue_other_mode(const struct queue *q, const char *mode, struct err *e);
 bool queue_send_patience(
     const struct queue *q, struct session *s, bool for_ever, struct err *e) MUST_USE;
 
-// Asks for the bell (bell.h), or lets it go. Nobody waits for the answer to letting it go.
+// Asks for the bell (bell.h).
 bool queue_send_bell(
     struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 // Sets *silent_below to what bell_answered needs; 0: somebody else has the bell.
 bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e) MUST_USE;
+// Lets the bell go. Nobody waits for the answer.
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 // Asks whether a transaction with a number below this one still runs and may have been silent.
@@ -113,7 +114,7 @@ bool queue_send_silent(
     struct session *s, uint64_t below, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_silent(const PGresult *r, bool *silent, struct err *e) MUST_USE;
 
-// Proves that the session works and that its LISTEN is registered, and asks how
+// The health check: proves that the session works and that its LISTEN is registered, and asks how
 // tokens are announced.
 bool queue_send_check(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;

@@ -27,7 +27,7 @@ bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err
     return true;
 }
 
-bool queue_send_lines(const struct queue *q, struct session *s, const struct lines_request *r,
+bool queue_send_take(const struct queue *q, struct session *s, const struct take_request *r,
     int64_t deadline_ns, struct err *e)
 {
     char epoch[SESSION_NUMBER_LEN], wanted[SESSION_NUMBER_LEN], fewest[SESSION_NUMBER_LEN],
@@ -36,9 +36,9 @@ bool queue_send_lines(const struct queue *q, struct session *s, const struct lin
     const struct settled *d = r->settled;
 
     snprintf(per_s, sizeof per_s, "%.9g", q->budget ? q->budget->per_s : 0);
-    return session_execute_binary(s, QUEUE_LINES, "lines",
+    return session_execute_binary(s, QUEUE_TAKE, "lines",
         SESSION_PARAMS(q->name, q->number,
-            // Null where several collect, because there a new collector ends no take of the others.
+            // A take of an older epoch fails. Where several collect, they have no epoch: null.
             q->policy->exclusive ? session_number(epoch, q->epoch) : NULL,
             session_number(wanted, q->limit), session_number(fewest, r->fewest),
             session_number(lines, r->lines), q->policy->answers ? "t" : "f", r->again,
@@ -46,7 +46,7 @@ bool queue_send_lines(const struct queue *q, struct session *s, const struct lin
             session_number(burst, q->budget ? q->budget->burst : 1),
             session_number(daily, q->budget ? q->budget->daily : 0), r->aged ? "t" : "f",
             // Rounded up, so that a lower lane never goes first too early.
-            session_number(ageing, (q->ageing_ms + 999) / 1000), r->busy ? "t" : "f",
+            session_number(ageing, (q->ageing_ms + 999) / 1000), r->lock ? "t" : "f",
             d ? d->lines.data : "{}", d ? d->nonces.data : "{}", d && d->part ? d->ends.data : NULL,
             d && d->dead ? d->tokens.data : NULL, d && d->dead ? d->reasons.data : NULL,
             d ? d->place : NULL),
@@ -58,32 +58,32 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, const
 {
     char epoch[SESSION_NUMBER_LEN], tokens[SESSION_NUMBER_LEN];
 
-    return session_execute_binary(s, QUEUE_LINES, "read",
+    return session_execute_binary(s, QUEUE_TAKE, "read",
         SESSION_PARAMS(
             q->name, session_number(epoch, q->epoch), session_number(tokens, wanted), behind),
         deadline_ns, e);
 }
 
 bool queue_send_settled(const struct queue *q, struct session *s, const struct settled *d,
-    const char *outcome, bool last, int64_t deadline_ns, struct err *e)
+    const char *outcome, bool unlock, int64_t deadline_ns, struct err *e)
 {
     // If only the cursor moves, and no row is named (`lines` is "{}"), a shorter statement does.
-    if (d->place && d->lines.len == 2 && !d->dead && !last)
+    if (d->place && d->lines.len == 2 && !d->dead && !unlock)
         return session_execute_binary(s, QUEUE_SETTLED, "passed",
             SESSION_PARAMS(q->name, q->number, d->place), deadline_ns, e);
     return session_execute_binary(s, QUEUE_SETTLED, "settled",
         SESSION_PARAMS(q->name, q->number, d->lines.data, d->nonces.data, outcome,
             d->part ? d->ends.data : NULL, d->dead ? d->tokens.data : NULL,
-            d->dead ? d->reasons.data : NULL, last ? "t" : "f", d->place),
+            d->dead ? d->reasons.data : NULL, unlock ? "t" : "f", d->place),
         deadline_ns, e);
 }
 
 bool queue_send_answered(const struct queue *q, struct session *s, const char *c[OUTBOX_COLUMNS],
-    bool last, int64_t deadline_ns, struct err *e)
+    bool unlock, int64_t deadline_ns, struct err *e)
 {
     return session_execute(s, QUEUE_ANSWERED, "answered",
         SESSION_PARAMS(
-            q->name, q->number, c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], last ? "t" : "f"),
+            q->name, q->number, c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], unlock ? "t" : "f"),
         deadline_ns, e);
 }
 
@@ -94,7 +94,7 @@ bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *t
         s, QUEUE_IN_DOUBT, "in_doubt", SESSION_PARAMS(q->name, q->number, tokens), deadline_ns, e);
 }
 
-// epoch: that of our claim; NULL: we want to claim or join the queue.
+// Calls mailroom_peers. `epoch`: that of our claim; NULL: we want to claim or join the queue.
 static bool send_peers(const struct queue *q, struct session *s, int tag, const char *epoch,
     const struct peers_request *r, int64_t deadline_ns, struct err *e)
 {

@@ -29,25 +29,25 @@ struct reading reading_count(const PGresult *r, int limit)
     return seen;
 }
 
-// Appends where the cursor goes when the line is settled: n, two snapshots (from, tick), and the
-// xid and id of the line's last row. The snapshots come from the head's place, which has four
-// parts: n, seen, tick, and the snapshot that the read saw (now). What waits is part 1, between
-// seen and tick, and then part 2, between tick and now. If nothing waits after the line, both
-// snapshots become now. If the line ends in part 2, part 1 is used up, so they become tick and now.
+// Appends n, two snapshots (from, tick), and the xid and id of the line's last row. The snapshots
+// come from the head's place, which has four fields: n, seen, tick, and the snapshot that the read
+// saw (now). Two parts wait: first the tokens between seen and tick, then those between tick and
+// now. If nothing waits after the line, from and tick both become now. If the line ends in part 2,
+// part 1 is used up, so they become tick and now. Else they stay seen and tick.
 bool reading_place(
     const struct reading *seen, const PGresult *r, bool more, struct buf *place, struct err *e)
 {
-    const char *n = PQgetvalue(r, 0, LINES_PLACE), *parts[3] = {NULL}; // parts: seen, tick, now
+    const char *n = PQgetvalue(r, 0, LINES_PLACE), *fields[3] = {NULL}; // seen, tick, now
     const char *at = n;
 
     for (int i = 0; i < 3 && at; i++)
         if ((at = strchr(at, ';')) != NULL)
-            parts[i] = ++at;
-    if (!parts[2])
+            fields[i] = ++at;
+    if (!fields[2])
         return err_set(e, ERR_INTERNAL, "the server's answer to a read has no place");
-    bool next = column_int32(r, seen->rows - 1, LINES_PART) == 2;
-    const char *from = !more ? parts[2] : next ? parts[1] : parts[0];
-    const char *tick = !more || next ? parts[2] : parts[1];
+    bool in_part_2 = column_int32(r, seen->rows - 1, LINES_PART) == 2;
+    const char *from = !more ? fields[2] : in_part_2 ? fields[1] : fields[0];
+    const char *tick = !more || in_part_2 ? fields[2] : fields[1];
     buf_printf(place, "%.*s;%.*s;%.*s;%" PRId64 ";%" PRId64, (int)strcspn(n, ";"), n,
         (int)strcspn(from, ";"), from, (int)strcspn(tick, ";"), tick,
         column_int64(r, seen->rows - 1, LINES_XID), column_int64(r, seen->rows - 1, LINES_TOKEN));

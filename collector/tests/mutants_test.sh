@@ -30,7 +30,7 @@ mutant() { # name
         test=(sh collector/tests/clock_test.sh)
         ;;
     left-behind) # what a full line leaves has waited as long as what went with it
-        edits=(collector/loop/take.c 's/(!t->more \&\& window_timeout_ns(/(window_timeout_ns(/')
+        edits=(collector/loop/take.c 's/(!t->backlog \&\& window_timeout_ns(/(window_timeout_ns(/')
         target=mailroom-collector
         test=(sh collector/tests/timeout_test.sh)
         ;;
@@ -45,7 +45,7 @@ mutant() { # name
         test=(sh collector/tests/shared_test.sh)
         ;;
     kept-lock) # a lock that a failed request did not let go is forgotten
-        edits=(collector/loop/settle.c 's/s->locks += !ok;/(void)ok;/')
+        edits=(collector/loop/settle.c 's/s->lock_count += !ok;/(void)ok;/')
         target=mailroom-collector
         test=(sh collector/tests/shared_test.sh)
         ;;

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int limit = 1 + fuzz_byte(&in), count = 1 + fuzz_byte(&in) % 16;
     FUZZ_MUST(lines_init(&l, count, limit, &e));
     PGresult *r = make_result(&in);
-    if (lines_show(&l, r, PQntuples(r), 1, &none, &taken, &e)) {
+    if (lines_add_answer(&l, r, PQntuples(r), 1, &none, &taken, &e)) {
         fuzz_accept();
         check_lines(&l, taken);
     } else {
