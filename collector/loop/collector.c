@@ -248,7 +248,7 @@ static void serve_signals(struct collector *c)
             "MAIN", "stopping; %d %s without an answer", out, NOUN(out, "line is", "lines are"));
     else
         log_line("MAIN", "stopping while %s", state_doing(c->state));
-    child_ask(&c->sender.child);
+    child_ask_to_end(&c->sender.child);
     c->ending.step = STOPPING;
     c->ending.at_ns = c->now_ns + STOP_NS;
 }

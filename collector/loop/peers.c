@@ -172,7 +172,7 @@ static int64_t look_due_ns(const struct collector *c)
 
     if (c->queue.policy->exclusive)
         return CLOCK_NEVER;
-    if (owners_matter(&p->others) || c->take.asked_ns > p->looked_ns)
+    if (owners_need_looks(&p->others) || c->take.asked_ns > p->looked_ns)
         return p->look_at_ns;
     return c->queue.policy->answers && p->others.n > 0 ? p->others.looked_ns + IDLE_NS
                                                        : CLOCK_NEVER;
@@ -242,13 +242,13 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     if (adopted > 0)
         log_freed(c, adopted);
     for (int i = 1; i < PQntuples(r); i++)
-        owners_tell(&p->others,
+        owners_note(&p->others,
             (struct owner){.number = strtoll(PQgetvalue(r, i, OTHER), NULL, 10),
                 .renewed = strtoll(PQgetvalue(r, i, RENEWED), NULL, 10),
                 .alive = PQgetvalue(r, i, ALIVE)[0] == 't',
                 .busy = PQgetvalue(r, i, BUSY)[0] == 't'},
             c->now_ns);
-    owners_end(&p->others, c->now_ns);
+    owners_end_look(&p->others, c->now_ns);
     if (p->freeing.alive)
         owners_freed(&p->others, p->freeing.number, c->now_ns);
     p->freeing = (struct owner){0};

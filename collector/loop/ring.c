@@ -13,7 +13,7 @@ static bool take_bell(struct collector *c, struct err *e)
 
 bool ring_take(struct collector *c, struct err *e)
 {
-    if (bell_suspects(&c->bell, c->now_ns))
+    if (bell_should_ask(&c->bell, c->now_ns))
         return queue_send_silent(&c->link.session, c->bell.silent_below, work_deadline_ns(c), e);
     return c->bell.step != BELL_WANTED || !c->queue.bell[0] || take_bell(c, e);
 }
@@ -25,7 +25,7 @@ bool ring_let_go(struct collector *c, struct err *e)
     if (step == BELL_ASKED) // only after the answer is it known whether there is a bell to let go
         return true;
     if (step == BELL_OURS)
-        window_heard_all(&c->window, c->now_ns);
+        window_all_announced(&c->window, c->now_ns);
     c->bell = (struct bell){.step = BELL_LET_GO};
     return step != BELL_OURS ||
            queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
@@ -39,7 +39,7 @@ bool ring_let_go_if_fast(struct collector *c, struct err *e)
     if (b->step == BELL_ASKED)
         return true;
     if (c->queue.bell[0])
-        look_at_ns = window_glance_ns(&c->window, b->step == BELL_LET_GO, c->now_ns);
+        look_at_ns = window_look_ns(&c->window, b->step == BELL_LET_GO, c->now_ns);
     if (look_at_ns != CLOCK_NEVER) {
         if (!ring_let_go(c, e))
             return false;

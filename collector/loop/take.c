@@ -176,7 +176,7 @@ static bool send_request(
     t->must_take = t->drop_answer = false;
     t->look_at_ns = CLOCK_NEVER; // the answer may plan another look
     if (t->reread == 0)
-        window_reading(&c->window, c->now_ns);
+        window_read_sent(&c->window, c->now_ns);
     t->asked_lock = !t->sent_read && !c->settle.holds_lock;
     if (t->sent_read) // `rows` is empty then, and has no memory to free
         return ok && send_read(c, e);

@@ -50,10 +50,10 @@ bool child_start(struct child *c, struct err *e)
     return true;
 }
 
-void child_ask(const struct child *c)
+void child_ask_to_end(const struct child *c)
 {
     if (c->pid > 0)
-        launch_ask();
+        launch_ask_to_end();
 }
 
 int child_end(struct child *c, char how[CHILD_HOW_LEN])

@@ -18,7 +18,7 @@ void child_init(struct child *c);
 bool child_start(struct child *c, struct err *e) MUST_USE;
 
 // Asks the sender to finish the mail in hand and end.
-void child_ask(const struct child *c);
+void child_ask_to_end(const struct child *c);
 
 // Ends the sender, by force if needed, waits for its end, and writes how it ended to `how`. Returns
 // its exit code; -1: a signal ended it, or there was no sender, and `how` is left alone.

@@ -279,7 +279,7 @@ bool launch_start(int in, int out, pid_t *pid, struct err *e)
     return true;
 }
 
-void launch_ask(void)
+void launch_ask_to_end(void)
 {
     (void)give(ASK, NULL);
 }

@@ -5,8 +5,8 @@
 // own, so that Ctrl-C reaches only us and we can give back its lines. When we die, the launcher
 // tells the sender to end, and ends; when the launcher dies, the kernel tells the sender (Linux).
 //
-// One process has one launcher, which does one thing at a time. All calls but launch_ask wait for
-// its answer.
+// One process has one launcher, which does one thing at a time. All calls but launch_ask_to_end
+// wait for its answer.
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,7 @@ bool launch_open(char *const command[], struct err *e) MUST_USE;
 bool launch_start(int in, int out, pid_t *pid, struct err *e) MUST_USE;
 
 // Asks the sender to finish the mail in hand and end.
-void launch_ask(void);
+void launch_ask_to_end(void);
 
 // Ends the sender, by force if needed, and returns how it ended, as a status of waitpid.
 int launch_end(void);

@@ -49,10 +49,10 @@ static void those_that_inserted_nothing_are_forgotten(void **state)
     struct bell b = {.step = BELL_ASKED};
 
     bell_answered(&b, 103, 0);
-    assert_false(bell_suspects(&b, 0));
+    assert_false(bell_should_ask(&b, 0));
     bell_looked(&b, "100:104:100", 0);
-    assert_false(bell_suspects(&b, 0));
-    assert_true(bell_suspects(&b, bell_due_ns(&b)));
+    assert_false(bell_should_ask(&b, 0));
+    assert_true(bell_should_ask(&b, bell_due_ns(&b)));
     bell_cleared(&b);
     bell_looked(&b, "100:104:100", bell_due_ns(&b));
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);

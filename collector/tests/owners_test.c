@@ -12,7 +12,7 @@
 
 static void tell(struct owners *o, int64_t number, int64_t renewed, bool alive, int64_t at_ns)
 {
-    owners_tell(o, (struct owner){.number = number, .renewed = renewed, .alive = alive}, at_ns);
+    owners_note(o, (struct owner){.number = number, .renewed = renewed, .alive = alive}, at_ns);
 }
 
 static int64_t due(struct owners *o, int64_t at_ns)
@@ -28,16 +28,16 @@ static void the_dead_have_their_grace_each(void **state)
     struct owners o = {0};
 
     tell(&o, 1, 0, false, 0);
-    owners_end(&o, 0);
+    owners_end_look(&o, 0);
     tell(&o, 1, 0, false, GRACE / 2);
     tell(&o, 2, 0, false, GRACE / 2);
-    owners_end(&o, 0);
+    owners_end_look(&o, 0);
     assert_int_equal(due(&o, GRACE - 1), -1);
     assert_int_equal(due(&o, GRACE), 1);
     // Owner 1 comes back. When it goes, its grace begins again.
     tell(&o, 1, 0, true, GRACE);
     tell(&o, 2, 0, false, GRACE);
-    owners_end(&o, 0);
+    owners_end_look(&o, 0);
     assert_int_equal(due(&o, GRACE), -1);
     assert_int_equal(due(&o, GRACE + GRACE / 2), 2);
 }
@@ -45,9 +45,9 @@ static void the_dead_have_their_grace_each(void **state)
 // One look at the only other owner; `busy`: it has something in hand.
 static void look(struct owners *o, int64_t renewed, bool busy, int64_t at_ns)
 {
-    owners_tell(
+    owners_note(
         o, (struct owner){.number = 1, .renewed = renewed, .alive = true, .busy = busy}, at_ns);
-    owners_end(o, at_ns);
+    owners_end_look(o, at_ns);
 }
 
 // Looks every half second, up to and including `until`. Returns when the owner is due, or 0.
@@ -99,20 +99,20 @@ static void an_unlisted_collector_is_forgotten(void **state)
     (void)state;
     struct owners o = {0};
 
-    assert_false(owners_matter(&o));
+    assert_false(owners_need_looks(&o));
     for (int i = 0; i < 2 * OWNERS_MAX; i++)
         tell(&o, i, 10 * (int64_t)i, false, 0);
-    owners_end(&o, 0);
+    owners_end_look(&o, 0);
     assert_int_equal(o.n, OWNERS_MAX);
-    assert_true(owners_matter(&o));
+    assert_true(owners_need_looks(&o));
     assert_int_equal(due(&o, LEASE), 0);
     tell(&o, 4, 0, true, 0);
-    owners_end(&o, 0);
+    owners_end_look(&o, 0);
     assert_int_equal(o.n, 1);
-    assert_false(owners_matter(&o));
-    owners_tell(&o, (struct owner){.number = 4, .alive = true, .busy = true}, 0);
-    owners_end(&o, 0);
-    assert_true(owners_matter(&o));
+    assert_false(owners_need_looks(&o));
+    owners_note(&o, (struct owner){.number = 4, .alive = true, .busy = true}, 0);
+    owners_end_look(&o, 0);
+    assert_true(owners_need_looks(&o));
 }
 
 int main(void)

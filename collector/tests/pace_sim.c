@@ -145,7 +145,7 @@ static void arrive(int64_t *at_ns, const struct pace_load *l)
 static int fire(
     struct window *w, int next, int until, int64_t now_ns, int64_t *delay, const int64_t *at)
 {
-    window_reading(w, now_ns);
+    window_read_sent(w, now_ns);
     for (int i = next; i < until; i++) {
         delay[i] = now_ns - at[i];
         window_taken(w, i + 1, now_ns);

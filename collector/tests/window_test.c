@@ -26,7 +26,7 @@ static void announce(struct window *w, int64_t first, int64_t last, int64_t now_
 // A read that was sent at sent_ns shows everything: the tokens first to last.
 static void shows(struct window *w, int64_t first, int64_t last, int64_t sent_ns, int64_t now_ns)
 {
-    window_reading(w, sent_ns);
+    window_read_sent(w, sent_ns);
     window_shown_all(w, now_ns);
     for (int64_t id = first; id <= last; id++)
         window_shown(w, id);
@@ -100,7 +100,7 @@ static void announced_during_the_read_stays(void **state)
 
     init(&w, 3, 100);
     window_announce(&w, 1, 10 * MS);
-    window_reading(&w, 20 * MS);
+    window_read_sent(&w, 20 * MS);
     window_announce(&w, 2, 21 * MS);
     window_shown_all(&w, 22 * MS);
     window_shown(&w, 1);
@@ -116,7 +116,7 @@ static void shown_and_announced_counts_once(void **state)
     struct window w;
 
     init(&w, 3, 100);
-    window_reading(&w, 20 * MS);
+    window_read_sent(&w, 20 * MS);
     announce(&w, 1, 2, 21 * MS);
     window_shown_all(&w, 22 * MS);
     window_shown(&w, 1);
@@ -188,7 +188,7 @@ static void what_a_full_read_leaves_keeps_its_timeout(void **state)
     init(&w, 3, 100);
     shows(&w, 1, 1, 10 * MS, 11 * MS);
     announce(&w, 1, 3, 70 * MS);
-    window_reading(&w, 71 * MS);
+    window_read_sent(&w, 71 * MS);
     window_shown_full(&w, true);
     taken(&w, 1, 3, 72 * MS);
     shows(&w, 4, 4, 73 * MS, 74 * MS);
@@ -206,7 +206,7 @@ static void of_many_full_reads_the_first_bounds_the_rest(void **state)
     init(&w, 3, 100);
     shows(&w, 1, 1, 50 * MS, 51 * MS);
     for (int i = 0; i < 3; i++) {
-        window_reading(&w, (60 + 20 * i) * MS);
+        window_read_sent(&w, (60 + 20 * i) * MS);
         window_shown_full(&w, false);
         taken(&w, 3 * i + 1, 3 * i + 3, (61 + 20 * i) * MS);
     }
@@ -216,7 +216,7 @@ static void of_many_full_reads_the_first_bounds_the_rest(void **state)
 
     init(&w, 3, 100);
     shows(&w, 1, 1, 20 * MS, 21 * MS);
-    window_reading(&w, 96 * MS); // nobody knows what came in 76 ms
+    window_read_sent(&w, 96 * MS); // nobody knows what came in 76 ms
     window_shown_full(&w, false);
     taken(&w, 1, 3, 97 * MS);
     shows(&w, 4, 4, 98 * MS, 99 * MS);
@@ -234,7 +234,7 @@ static void what_comes_when_nobody_announces_is_young(void **state)
     init(&w, 20, 400);
     shows(&w, 1, 0, 20 * MS, 21 * MS);
     window_announce(&w, 1, 216 * MS);
-    window_heard_all(&w, 230 * MS);
+    window_all_announced(&w, 230 * MS);
     shows(&w, 1, 5, 280 * MS, 281 * MS);
     assert_int_equal(window_timeout_ns(&w), 616 * MS);
     taken(&w, 1, 1, 282 * MS);
@@ -304,22 +304,22 @@ static void unannounced_tokens_have_a_rate(void **state)
 
     init(&w, 50, 400);
     pace_init(&w.pace, 20 * MS, 400 * MS, 50);
-    assert_true(window_glance_ns(&w, true, 0) == CLOCK_NEVER);
+    assert_true(window_look_ns(&w, true, 0) == CLOCK_NEVER);
     for (int64_t at = 20 * MS; at <= 10000 * MS; at += 20 * MS, id += 20) {
         shows(&w, id + 1, id + 20, at, at);
-        window_glance_ns(&w, true, at);
+        window_look_ns(&w, true, at);
         taken(&w, id + 1, id + 20, at);
     }
     shows(&w, id + 1, id + 20, 10020 * MS, 10020 * MS);
     // A batch is full after 80 ms, so this is the longest timeout that is worth it.
-    assert_int_equal(w.pace.level[w.pace.now].timeout_ns, 80 * MS);
-    assert_true(window_glance_ns(&w, true, 10020 * MS) == 10040 * MS);
+    assert_int_equal(w.pace.level[w.pace.in_use].timeout_ns, 80 * MS);
+    assert_true(window_look_ns(&w, true, 10020 * MS) == 10040 * MS);
     // Tokens come slowly now, so after a stretch no look is planned.
     shows(&w, id + 1, id + 20, 10050 * MS, 10050 * MS);
     shows(&w, id + 1, id + 20, 10150 * MS, 10150 * MS);
-    window_glance_ns(&w, true, 10150 * MS);
+    window_look_ns(&w, true, 10150 * MS);
     shows(&w, id + 1, id + 20, 10260 * MS, 10260 * MS);
-    assert_true(window_glance_ns(&w, true, 10260 * MS) == CLOCK_NEVER);
+    assert_true(window_look_ns(&w, true, 10260 * MS) == CLOCK_NEVER);
     window_fini(&w);
 }
 
@@ -334,7 +334,7 @@ static void a_late_announcement_counts_once(void **state)
     shows(&w, 1, 3, 20 * MS, 20 * MS);
     taken(&w, 1, 1, 20 * MS);
     announce(&w, 1, 2, 21 * MS);
-    window_reading(&w, 40 * MS);
+    window_read_sent(&w, 40 * MS);
     assert_int_equal(w.pace.level[w.pace.levels - 1].count, 3);
     window_fini(&w);
 }
@@ -354,7 +354,7 @@ static void a_taken_token_says_since_when_it_waits(void **state)
     // Taken again: its line was too old.
     assert_int_equal(window_taken(&w, 2, 500 * MS), 40 * MS);
     // Not announced: the look at 20 ms did not see it.
-    window_reading(&w, 600 * MS);
+    window_read_sent(&w, 600 * MS);
     assert_int_equal(window_taken(&w, 3, 601 * MS), 20 * MS);
     window_shown_all(&w, 602 * MS);
     // Shown, and taken after further looks.
@@ -363,11 +363,11 @@ static void a_taken_token_says_since_when_it_waits(void **state)
     assert_int_equal(window_taken(&w, 4, 1102 * MS), 600 * MS);
     // A lost session forgets the announcements, but not what was seen last.
     window_restart(&w, 5000 * MS);
-    window_reading(&w, 5001 * MS);
+    window_read_sent(&w, 5001 * MS);
     assert_int_equal(window_taken(&w, 5, 5002 * MS), 1100 * MS);
     window_restart(&w, 6000 * MS);
     window_stood_by(&w);
-    window_reading(&w, 9000 * MS);
+    window_read_sent(&w, 9000 * MS);
     assert_int_equal(window_taken(&w, 6, 9001 * MS), CLOCK_NEVER);
     window_fini(&w);
 }

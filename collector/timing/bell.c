@@ -4,15 +4,16 @@
 
 #include "base/clock.h"
 
-#define FIRST_NS NS_PER_MS
-#define LAST_LOOK_NS (25 * NS_PER_MS) // the longest pause between looks while a silent one runs
-#define LAST_TRY_NS NS_PER_S          // the longest pause between tries to take the bell
+#define FIRST_PAUSE_NS NS_PER_MS
+#define LOOK_PAUSE_MOST_NS (25 * NS_PER_MS) // between looks while a silent transaction runs
+#define TRY_PAUSE_MOST_NS NS_PER_S          // between tries to take the bell
 
-// Plans the next look or try. Each pause is twice the pause before it, up to last_ns.
-static void again(struct bell *b, int64_t last_ns, int64_t now_ns)
+// Plans the next look, or the next try to take the bell. Each pause is twice the one before it, up
+// to most_ns.
+static void plan_next_look(struct bell *b, int64_t most_ns, int64_t now_ns)
 {
-    b->every_ns = b->every_ns > 0 ? clock_min(2 * b->every_ns, last_ns) : FIRST_NS;
-    b->look_at_ns = now_ns + b->every_ns;
+    b->pause_ns = b->pause_ns > 0 ? clock_min(2 * b->pause_ns, most_ns) : FIRST_PAUSE_NS;
+    b->look_at_ns = now_ns + b->pause_ns;
 }
 
 void bell_answered(struct bell *b, uint64_t silent_below, int64_t now_ns)
@@ -22,7 +23,7 @@ void bell_answered(struct bell *b, uint64_t silent_below, int64_t now_ns)
         return;
     }
     b->step = BELL_WANTED;
-    again(b, LAST_TRY_NS, now_ns);
+    plan_next_look(b, TRY_PAUSE_MOST_NS, now_ns);
 }
 
 void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns)
@@ -32,12 +33,12 @@ void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns)
     if (b->step != BELL_OURS)
         return;
     if (xmin >= b->silent_below)
-        b->every_ns = b->look_at_ns = 0;
+        b->pause_ns = b->look_at_ns = 0;
     else
-        again(b, LAST_LOOK_NS, now_ns);
+        plan_next_look(b, LOOK_PAUSE_MOST_NS, now_ns);
 }
 
-bool bell_suspects(const struct bell *b, int64_t now_ns)
+bool bell_should_ask(const struct bell *b, int64_t now_ns)
 {
     return b->step == BELL_OURS && b->silent_below > 0 && b->look_at_ns > 0 &&
            b->look_at_ns <= now_ns;

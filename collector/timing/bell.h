@@ -29,7 +29,7 @@ struct bell {
         BELL_OURS,
     } step;
     uint64_t silent_below; // running transactions below this may have stayed silent; 0: none has
-    int64_t every_ns;      // the last pause between two looks, or two tries to take the bell
+    int64_t pause_ns;      // the last pause between two looks, or two tries to take the bell
     int64_t look_at_ns;    // 0: no look is planned
 };
 
@@ -44,7 +44,7 @@ void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns);
 
 // True when a look is due only because a running transaction may have inserted tokens without an
 // announcement. Before the look, the caller asks the server whether there is such a transaction.
-bool bell_suspects(const struct bell *b, int64_t now_ns);
+bool bell_should_ask(const struct bell *b, int64_t now_ns);
 
 // Call it when no running transaction has inserted tokens unannounced: the next look sees all
 // tokens that were not announced.

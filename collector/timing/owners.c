@@ -10,7 +10,7 @@ static struct owner *find_owner(struct owners *o, int64_t number)
     return NULL;
 }
 
-void owners_tell(struct owners *o, struct owner seen, int64_t now_ns)
+void owners_note(struct owners *o, struct owner seen, int64_t now_ns)
 {
     struct owner *known = find_owner(o, seen.number);
 
@@ -28,10 +28,10 @@ void owners_tell(struct owners *o, struct owner seen, int64_t now_ns)
         *known = seen;
     }
     known->busy = seen.busy;
-    known->told = true;
+    known->named = true;
 }
 
-bool owners_matter(const struct owners *o)
+bool owners_need_looks(const struct owners *o)
 {
     for (int i = 0; i < o->n; i++)
         if (o->all[i].busy || !o->all[i].alive)
@@ -39,15 +39,15 @@ bool owners_matter(const struct owners *o)
     return false;
 }
 
-void owners_end(struct owners *o, int64_t now_ns)
+void owners_end_look(struct owners *o, int64_t now_ns)
 {
     int kept = 0;
 
     o->looked_ns = now_ns;
     for (int i = 0; i < o->n; i++)
-        if (o->all[i].told) {
+        if (o->all[i].named) {
             o->all[kept] = o->all[i];
-            o->all[kept++].told = false;
+            o->all[kept++].named = false;
         }
     o->n = kept;
 }

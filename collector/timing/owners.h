@@ -1,4 +1,4 @@
-// Watches the other owners of deliveries, and tells which of them have lost their collector. Pure.
+// Watches the other owners of deliveries, and tells which of them are dead or hang. Pure.
 //
 // An owner whose lock is free has lost its session. It may come back within the grace; when the
 // lock has been free for longer, the owner counts as dead. An owner hangs when it holds its lock
@@ -19,8 +19,7 @@ struct owner {
                       // idle, or its lease renewed
     bool alive;       // a session holds the owner's lock
     bool busy;        // the owner is alive and has something in hand
-    bool told;        // the present look has named the owner; owners_end drops owners that were not
-                      // named
+    bool named;       // the present look has named the owner; owners_end_look drops all others
 };
 
 #define OWNERS_WATCH_NS INT64_C(1000000000) // looks that are further apart do not count as watching
@@ -31,15 +30,17 @@ struct owners {
     struct owner all[OWNERS_MAX];
 };
 
-// After a look at the database: call owners_tell for each owner that it names, then owners_end.
-void owners_tell(struct owners *o, struct owner seen, int64_t now_ns);
-void owners_end(struct owners *o, int64_t now_ns);
+// After a look at the database: call owners_note for each owner that it names, then
+// owners_end_look.
+void owners_note(struct owners *o, struct owner seen, int64_t now_ns);
+void owners_end_look(struct owners *o, int64_t now_ns);
 
-// Returns an owner that is dead or hangs, so that others may take its deliveries; NULL: none.
+// Returns an owner that is dead or hangs, so that we may free what it has in hand; NULL: none.
 struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, int64_t now_ns);
 
-// True when an owner has something in hand, or is gone and may have left something.
-bool owners_matter(const struct owners *o);
+// True when an owner has something in hand, or is gone and may have left something, so that looks
+// must go on.
+bool owners_need_looks(const struct owners *o);
 
 // Call it when the lines of an owner that may live were freed: its time begins anew.
 void owners_freed(struct owners *o, int64_t number, int64_t now_ns);

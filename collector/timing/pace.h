@@ -34,7 +34,7 @@ struct pace_level {
 struct pace {
     int limit;
     int levels;      // 0: not adaptive, every batch waits for the timeout
-    int now;         // the level whose timeout is in use
+    int in_use;      // the level whose timeout is in use
     int64_t last_ns; // when the last token arrived
     struct pace_level level[PACE_LEVELS];
 };

@@ -9,19 +9,20 @@
 #define TAKEN_NS NS_PER_S
 
 // If two looks are no further apart than this, a token that came between them is taken to have come
-// at the second. So it may wait this much longer than its timeout, but never shorter.
+// at the time of the second. So it may wait this much longer than its timeout, but not less.
 #define SOON_NS (40 * NS_PER_MS)
 
 // The longest time between two looks that follow each other: the longest pause of flow.c, and the
 // time for an answer.
 #define APART_NS (75 * NS_PER_MS)
 
+// What is known of an id: it was announced, a read showed it without an announcement, or it was
+// taken.
 enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
 
 struct window_entry {
     int64_t id;
-    int64_t at_ns; // when the token was announced or taken; if a read showed it unannounced, when
-                   // it is taken to have come
+    int64_t at_ns; // when the token was announced or taken; SHOWN: when it is assumed to have come
     enum what what;
     int32_t before_ms; // how long before at_ns its wait began; -1: unknown
 };
@@ -36,7 +37,7 @@ bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e)
     w->memory = calloc(size, sizeof *w->memory);
     if (!w->memory)
         return err_memory_for(e, "a batch limit of %d", limit);
-    w->seen_ns = w->since_ns = CLOCK_NEVER;
+    w->seen_ns = w->committed_after_ns = CLOCK_NEVER;
     window_restart(w, 0);
     return true;
 }
@@ -50,16 +51,16 @@ void window_fini(struct window *w)
 void window_restart(struct window *w, int64_t now_ns)
 {
     w->shown = w->missed = w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
-    w->reading_ns = w->complete_ns = w->unseen_ns = w->came_ns = now_ns;
+    w->reading_ns = w->complete_ns = w->came_after_ns = w->assumed_ns = now_ns;
     w->flow = (struct flow){.since_ns = now_ns, .arrived = w->taken};
-    w->unheard = 0;
+    w->unannounced = 0;
     w->full = false;
     for (size_t i = 0; i <= w->mask; i++)
         w->memory[i] = (struct window_entry){0};
 }
 
-// join adds a token that came at this time to a group, and leave takes one out. leave cannot tell
-// which token is the first one now, so first_ns stays until the group is empty.
+// join adds a token that came at this time to a group, and leave takes one out. leave does not know
+// which token is the first of those that stay, so first_ns stays until the group is empty.
 static void join(struct window_group *g, int64_t at_ns)
 {
     g->first_ns = g->count > 0 ? clock_min(g->first_ns, at_ns) : at_ns;
@@ -82,18 +83,18 @@ static struct window_entry *recall(struct window *w, int64_t id)
     return entry;
 }
 
-// Tells the pace that an announced token arrived. A token that a read has already shown is counted
-// in `unheard`, unless pace_unannounced() has already told the pace about it; then its announcement
-// adds nothing.
+// Tells the pace that an announced token arrived. `what`: what was known of the token before. A
+// token that a read showed first is counted in `unannounced`, unless pace_unannounced has already
+// told the pace of it; then its announcement adds nothing.
 static void pace_announced(
     struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
 {
     bool known = what == SHOWN || (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS);
 
-    if (what == ANNOUNCED || (known && w->unheard == 0))
+    if (what == ANNOUNCED || (known && w->unannounced == 0))
         return;
     if (known)
-        w->unheard--;
+        w->unannounced--;
     pace_arrived(&w->pace, now_ns);
 }
 
@@ -121,15 +122,15 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
 // arrival before them and the read that shows them.
 static void pace_unannounced(struct window *w)
 {
-    int64_t from_ns = w->pace.last_ns > w->unseen_ns ? w->pace.last_ns : w->unseen_ns;
+    int64_t from_ns = w->pace.last_ns > w->came_after_ns ? w->pace.last_ns : w->came_after_ns;
     int64_t span_ns = w->reading_ns > from_ns ? w->reading_ns - from_ns : 0;
 
-    for (int i = 1; i <= w->unheard && w->pace.levels > 0; i++)
-        pace_arrived(&w->pace, from_ns + span_ns / w->unheard * i);
-    w->unheard = 0;
+    for (int i = 1; i <= w->unannounced && w->pace.levels > 0; i++)
+        pace_arrived(&w->pace, from_ns + span_ns / w->unannounced * i);
+    w->unannounced = 0;
 }
 
-void window_reading(struct window *w, int64_t now_ns)
+void window_read_sent(struct window *w, int64_t now_ns)
 {
     pace_unannounced(w);
     // The answer to this read may show every token that was announced so far, so these are not
@@ -138,7 +139,7 @@ void window_reading(struct window *w, int64_t now_ns)
     w->shown.first_ns = clock_min(w->shown.first_ns, w->fresh.first_ns);
     w->fresh = (struct window_group){.first_ns = CLOCK_NEVER};
     w->reading_ns = now_ns;
-    w->since_ns = w->seen_ns;
+    w->committed_after_ns = w->seen_ns;
 }
 
 void window_shown_all(struct window *w, int64_t now_ns)
@@ -149,23 +150,23 @@ void window_shown_all(struct window *w, int64_t now_ns)
     bool soon = w->reading_ns - w->complete_ns <= SOON_NS;
     // A token that this read is the first to show came after the last read that saw everything.
     // But its timeout must not be over before its announcement had time to come in.
-    w->unseen_ns = w->complete_ns;
-    if (w->unseen_ns + w->timeout_ns < now_ns + settle_ns)
-        w->unseen_ns = now_ns + settle_ns - w->timeout_ns;
-    w->came_ns = soon ? clock_max(w->reading_ns, w->unseen_ns) : w->unseen_ns;
+    w->came_after_ns = w->complete_ns;
+    if (w->came_after_ns + w->timeout_ns < now_ns + settle_ns)
+        w->came_after_ns = now_ns + settle_ns - w->timeout_ns;
+    w->assumed_ns = soon ? clock_max(w->reading_ns, w->came_after_ns) : w->came_after_ns;
     w->complete_ns = w->seen_ns = w->reading_ns;
     w->full = false;
 }
 
-void window_heard_all(struct window *w, int64_t now_ns)
+void window_all_announced(struct window *w, int64_t now_ns)
 {
     w->complete_ns = now_ns;
 }
 
-// A full line leaves tokens over. An unannounced one would be taken to be as old as the last read
-// that saw everything, and would go out in a short line before its timeout. So complete_ns becomes
-// the time of this read, but only at the first full read: a backlog is read in many, and its last
-// tokens may be as old as its first.
+// A full line may leave tokens over. An unannounced one would be taken to be as old as the last
+// read that saw everything, and would go out in a short line before its timeout. So complete_ns
+// becomes the time of this read, but only at the first full read in a row: a backlog is read in
+// many reads, and its last tokens may be as old as its first.
 void window_shown_full(struct window *w, bool announced)
 {
     int64_t apart_ns = clock_min(APART_NS, w->timeout_ns);
@@ -198,19 +199,19 @@ void window_shown(struct window *w, int64_t id)
     // otherwise each look would make the token younger.
     if (entry->what != SHOWN) {
         *entry = (struct window_entry){.id = id,
-            .at_ns = w->came_ns,
+            .at_ns = w->assumed_ns,
             .what = SHOWN,
-            .before_ms = in_ms(w->since_ns, w->came_ns)};
-        w->unheard++;
+            .before_ms = in_ms(w->committed_after_ns, w->assumed_ns)};
+        w->unannounced++;
     }
     join(&w->missed, entry->at_ns);
 }
 
-// Returns since when a token waits, as window_taken does.
+// Returns since when the token of this entry waits, as window_taken does.
 static int64_t waits_since(const struct window *w, const struct window_entry *entry)
 {
     if (entry->what == UNKNOWN)
-        return w->since_ns;
+        return w->committed_after_ns;
     return entry->before_ms < 0 ? CLOCK_NEVER : entry->at_ns - entry->before_ms * NS_PER_MS;
 }
 
@@ -224,7 +225,7 @@ int64_t window_taken(struct window *w, int64_t id, int64_t now_ns)
     else if (entry->what == ANNOUNCED)
         leave(entry->at_ns > w->reading_ns ? &w->fresh : &w->shown);
     else if (entry->what == UNKNOWN)
-        w->unheard++;
+        w->unannounced++;
     w->taken++;
     *entry = (struct window_entry){
         .id = id, .at_ns = now_ns, .what = TAKEN, .before_ms = in_ms(since_ns, now_ns)};
@@ -254,7 +255,7 @@ int64_t window_due_ns(const struct window *w)
     return waiting(w) >= w->limit ? 0 : window_timeout_ns(w);
 }
 
-int64_t window_glance_ns(struct window *w, bool looking, int64_t now_ns)
+int64_t window_look_ns(struct window *w, bool looking, int64_t now_ns)
 {
     // For a token that came at 0 the time when its batch fires is the present timeout itself.
     int64_t timeout_ns = pace_due_ns(&w->pace, 0, w->timeout_ns), pause_ns;

@@ -46,15 +46,16 @@ struct window {
     int64_t complete_ns; // when the last read that saw everything was sent; or a later time up to
                          // which each token was announced
     bool full;           // since a read saw everything, another one gave a full line
-    // These two are about tokens that no read had shown before the last one that saw everything:
-    int64_t unseen_ns; // they came after this time
-    int64_t came_ns;   // those without an announcement are taken to have come at this time
-    int64_t seen_ns;   // when a read last saw everything, in this or an earlier session;
-                       // CLOCK_NEVER: none did, or others may have taken tokens since
-    int64_t since_ns;  // tokens that no read showed before the last one were committed after this
-    int64_t taken;     // how many tokens were taken since the start
-    int unheard;       // tokens shown or taken without an announcement, of which the pace does
-                       // not know yet
+    // These two are about tokens that the last read that saw everything was the first to show:
+    int64_t came_after_ns;      // they came after this time
+    int64_t assumed_ns;         // those without an announcement are taken to have come at this time
+    int64_t seen_ns;            // when a read last saw everything, in this or an earlier session;
+                                // CLOCK_NEVER: none did, or others may have taken tokens since
+    int64_t committed_after_ns; // tokens that the last read was the first to show were committed
+                                // after this
+    int64_t taken;              // how many tokens were taken since the start
+    int unannounced; // tokens shown or taken without an announcement, of which the pace does not
+                     // know yet
     struct window_entry *memory;
     size_t mask; // the number of entries in `memory`, a power of two, minus 1
 };
@@ -70,16 +71,16 @@ void window_restart(struct window *w, int64_t now_ns);
 void window_announce(struct window *w, int64_t id, int64_t now_ns);
 
 // Call it when a read is sent. Tokens that are announced from now on may be missing in its answer.
-void window_reading(struct window *w, int64_t now_ns);
+void window_read_sent(struct window *w, int64_t now_ns);
 
 // The read saw everything that waits: call window_shown_all once, then window_shown for each token
 // that it showed.
 void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
 
-// Call it when producers are told to announce no more. Each token was announced until now, so a
-// token without an announcement comes later.
-void window_heard_all(struct window *w, int64_t now_ns);
+// Call it when producers are told to announce no more. Each token was announced until then, so a
+// token without an announcement came later.
+void window_all_announced(struct window *w, int64_t now_ns);
 
 // Call it when the read gave a full line and may have left tokens. `announced`: each token was
 // announced until the read was sent, so a token without an announcement came later.
@@ -101,6 +102,6 @@ int64_t window_due_ns(const struct window *w);
 // nothing is known to wait.
 int64_t window_timeout_ns(const struct window *w);
 
-// Returns, while tokens come fast, when to look for a full batch instead of having each token
-// announced; otherwise CLOCK_NEVER. `looking`: we look for tokens already.
-int64_t window_glance_ns(struct window *w, bool looking, int64_t now_ns);
+// Returns when to look for a full batch, while tokens come so fast that looks are cheaper than
+// having each token announced; otherwise CLOCK_NEVER. `looking`: we look for tokens already.
+int64_t window_look_ns(struct window *w, bool looking, int64_t now_ns);
