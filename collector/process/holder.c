@@ -15,7 +15,7 @@
 
 // Reads the id of the machine's last start, and the id of our pid namespace. False: /proc does not
 // show them.
-static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
+static bool read_ids(char boot[BOOT_LEN], char space[SPACE_LEN])
 {
     FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
     ssize_t len = readlink("/proc/self/ns/pid", space, SPACE_LEN - 1);
@@ -30,9 +30,9 @@ static bool here(char boot[BOOT_LEN], char space[SPACE_LEN])
     return true;
 }
 
-// Sets *ticks to the time when the process started, in ticks since the machine's start; 0 for a
-// zombie. False: /proc does not show the process.
-static bool started(long pid, unsigned long long *ticks)
+// Sets *ticks to the time when the process started, in clock ticks since the machine's start; 0 for
+// a zombie, which has ended. False: /proc does not show the process.
+static bool read_start(long pid, unsigned long long *ticks)
 {
     char path[40];
     char text[512];
@@ -68,7 +68,7 @@ bool holder_self(char name[HOLDER_LEN], struct err *e)
     uint64_t number[2];
     unsigned long long ticks;
 
-    if (started(getpid(), &ticks) && here(boot, space)) {
+    if (read_start(getpid(), &ticks) && read_ids(boot, space)) {
         snprintf(name, HOLDER_LEN, "%s/%s/%ld/%llu", boot, space, (long)getpid(), ticks);
         return true;
     }
@@ -84,12 +84,13 @@ bool holder_is_dead(const char *name)
     long pid;
     unsigned long long ticks, seen;
 
-    if (!here(boot, space))
+    if (!read_ids(boot, space))
         return false;
     int len = snprintf(prefix, sizeof prefix, "%s/%s/", boot, space);
     if (strncmp(name, prefix, (size_t)len) != 0 ||
         sscanf(name + len, "%ld/%llu", &pid, &ticks) != 2)
         return false;
-    // With hidepid /proc does not show other users' processes, but kill(2) finds them.
-    return started(pid, &seen) ? seen != ticks : kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+    // If another process has got the pid, it started at another time. With hidepid /proc does not
+    // show other users' processes, but kill(2) finds them.
+    return read_start(pid, &seen) ? seen != ticks : kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }

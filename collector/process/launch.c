@@ -13,9 +13,10 @@
 #include <sys/prctl.h>
 #endif
 
-enum order { START, ASK, END };
+// What the collector orders: to start the sender, to ask it to end, or to end it.
+enum order { START, ASK_TO_END, END };
 
-struct answer {
+struct launch_reply {
     int value; // START: 0, or the errno of what failed; END: how the sender ended
     pid_t pid;
 };
@@ -39,6 +40,7 @@ static bool is_private(const char *variable)
     return strncmp(variable, "MAILROOM_", 9) == 0 || strncmp(variable, "PG", 2) == 0;
 }
 
+// Removes the private variables from the environment, and wipes their values.
 static void drop_private(void)
 {
     size_t kept = 0;
@@ -54,10 +56,11 @@ static void drop_private(void)
 
 // Becomes the sender, in the process that fork has made. If the command cannot be executed, writes
 // the errno to `report`, and ends. It makes only calls that are safe between fork and exec.
-static void become(char *const command[], const int files[2], int report)
+static void exec_command(char *const command[], const int files[2], int report)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
-    static const int ours[] = {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT};
+    static const int ours[] = {
+        SIGPIPE, SIGXFSZ, SIGTERM, SIGINT}; // signals that we ignore or catch
 
     setpgid(0, 0);
 #ifdef __linux__
@@ -83,8 +86,8 @@ static int wait_for(pid_t pid)
     return status;
 }
 
-// Starts the command. Returns 0 and sets *pid, or returns the errno of what failed.
-static int start_launch(char *const command[], const int files[2], pid_t *pid)
+// Starts the command. Returns 0 and sets *pid, or returns the errno of what failed, with *pid 0.
+static int start_command(char *const command[], const int files[2], pid_t *pid)
 {
     int report[2], why = 0;
     ssize_t n;
@@ -95,11 +98,11 @@ static int start_launch(char *const command[], const int files[2], pid_t *pid)
     (void)close_on_exec(report[1]);
     *pid = fork();
     if (*pid == 0)
-        become(command, files, report[1]);
+        exec_command(command, files, report[1]);
     if (*pid < 0)
         why = errno;
-    // The child has the only other copy, which exec closes. So the read ends when the program runs,
-    // and gives an errno when it does not.
+    // The child has the only other copy of this end, and exec closes that. So the read finds the
+    // pipe's end when the program runs, and an errno when it does not.
     close(report[1]);
     do
         n = read(report[0], &why, sizeof why);
@@ -112,6 +115,7 @@ static int start_launch(char *const command[], const int files[2], pid_t *pid)
     return why;
 }
 
+// True when the process has ended; it is not waited for, so its pid stays taken.
 static bool has_ended(pid_t pid)
 {
     siginfo_t info = {0};
@@ -119,9 +123,10 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
 }
 
-// Gives the sender 50 ms to end by itself, then kills its process group. Returns how it ended, as
-// waitpid does. No other process can get its pid or its group's before we wait for it.
-static int end_launch(pid_t pid)
+// Gives the sender 50 ms to end by itself, then kills its process group. Returns how it ended, as a
+// status of waitpid. The pid is free for others only once we have waited for it, so the kill meets
+// no other group.
+static int end_command(pid_t pid)
 {
     for (int i = 0; i < 50 && !has_ended(pid); i++)
         usleep(1000);
@@ -130,7 +135,7 @@ static int end_launch(pid_t pid)
 }
 
 // Receives an order, and with START two descriptors. False: the collector is gone.
-static bool receive(int fd, char *order, int files[2])
+static bool receive_order(int fd, char *order, int files[2])
 {
     union {
         struct cmsghdr align;
@@ -157,24 +162,24 @@ static bool receive(int fd, char *order, int files[2])
     return files[0] < 0 || (close_on_exec(files[0]) && close_on_exec(files[1]));
 }
 
-// Obeys the collector's orders until the collector is gone, and ends the process. The sender runs
-// while a.pid is above 0.
-static void launch(int fd, char *const command[])
+// Obeys the collector's orders until the collector is gone, and then ends the launcher. The sender
+// runs while a.pid is above 0.
+static void run_launcher(int fd, char *const command[])
 {
-    struct answer a = {0};
+    struct launch_reply a = {0};
     char order;
     int files[2];
 
-    while (receive(fd, &order, files)) {
-        // ASK gets no answer, because the collector is stopping and must not wait.
-        if (order == ASK && a.pid > 0)
+    while (receive_order(fd, &order, files)) {
+        // ASK_TO_END gets no answer, because the collector is stopping and must not wait.
+        if (order == ASK_TO_END && a.pid > 0)
             kill(a.pid, SIGTERM);
-        if (order == ASK)
+        if (order == ASK_TO_END)
             continue;
         if (order == START && a.pid == 0 && files[1] >= 0) {
-            a.value = start_launch(command, files, &a.pid);
+            a.value = start_command(command, files, &a.pid);
         } else if (order == END && a.pid > 0) {
-            a.value = end_launch(a.pid);
+            a.value = end_command(a.pid);
             a.pid = 0;
         } else {
             break;
@@ -215,7 +220,7 @@ bool launch_open(char *const command[], struct err *e)
 #ifdef __linux__
         prctl(PR_SET_NAME, "mailroom-launch");
 #endif
-        launch(pair[1], command);
+        run_launcher(pair[1], command);
     }
     close(pair[1]);
     if (pid < 0) {
@@ -228,7 +233,7 @@ bool launch_open(char *const command[], struct err *e)
 }
 
 // Sends an order, and the two descriptors if `files` is not NULL. False: the launcher is gone.
-static bool give(enum order order, const int files[2])
+static bool send_order(enum order order, const int files[2])
 {
     union {
         struct cmsghdr align;
@@ -255,7 +260,8 @@ static bool give(enum order order, const int files[2])
     return n == 1;
 }
 
-static bool hear_child(struct answer *a)
+// Waits for the launcher's answer. False: the launcher is gone.
+static bool receive_answer(struct launch_reply *a)
 {
     ssize_t n;
 
@@ -267,9 +273,9 @@ static bool hear_child(struct answer *a)
 
 bool launch_start(int in, int out, pid_t *pid, struct err *e)
 {
-    struct answer a;
+    struct launch_reply a;
 
-    if (!give(START, (int[2]){in, out}) || !hear_child(&a))
+    if (!send_order(START, (int[2]){in, out}) || !receive_answer(&a))
         return err_set(e, ERR_SYSTEM, "the launcher of the sender was ended");
     if (a.value != 0) {
         errno = a.value;
@@ -281,14 +287,14 @@ bool launch_start(int in, int out, pid_t *pid, struct err *e)
 
 void launch_ask_to_end(void)
 {
-    (void)give(ASK, NULL);
+    (void)send_order(ASK_TO_END, NULL);
 }
 
 int launch_end(void)
 {
-    struct answer a;
+    struct launch_reply a;
 
     // If the launcher was ended, the kernel has told the sender to end. As a status of waitpid,
     // SIGTERM says that this signal ended it.
-    return give(END, NULL) && hear_child(&a) ? a.value : SIGTERM;
+    return send_order(END, NULL) && receive_answer(&a) ? a.value : SIGTERM;
 }

@@ -27,8 +27,8 @@ bool sandbox_enter(bool keeps_files, struct err *e)
 
 #include <seccomp.h>
 
-// A call that is allowed, always or depending on one argument (0: the first). Several rows of one
-// call allow what any of them allows.
+// A system call, always or depending on one argument (0: the first). Several rows with the same
+// call cover what any of them covers.
 struct rule {
     int call;
     enum { ALWAYS, IF_IS, IF_NONE_OF, IF_ALL_OF } when;
@@ -102,7 +102,8 @@ static const struct rule deadly[] = {CALL(execve), CALL(execveat), CALL(fork), C
     CALL(finit_module)};
 
 // Adds rules with the same action. Returns 0, or a negative errno.
-static int add_rule(scmp_filter_ctx filter, uint32_t action, const struct rule *rules, size_t count)
+static int add_rules(
+    scmp_filter_ctx filter, uint32_t action, const struct rule *rules, size_t count)
 {
     int error = 0;
 
@@ -120,27 +121,29 @@ static int add_rule(scmp_filter_ctx filter, uint32_t action, const struct rule *
 }
 
 // Puts all rules into the filter. Returns 0, or a negative errno.
-static int fill(scmp_filter_ctx filter, bool keeps_files)
+static int add_all_rules(scmp_filter_ctx filter, bool keeps_files)
 {
     // abort() and assert() send a signal to their own thread, and nobody else gets one.
     const struct rule own = CALL_IF(tgkill, IS(0, getpid()));
-    int error = add_rule(filter, SCMP_ACT_ALLOW, allowed, sizeof allowed / sizeof allowed[0]);
+    int error = add_rules(filter, SCMP_ACT_ALLOW, allowed, sizeof allowed / sizeof allowed[0]);
 
     if (error == 0)
-        error = add_rule(filter, SCMP_ACT_ALLOW, &own, 1);
+        error = add_rules(filter, SCMP_ACT_ALLOW, &own, 1);
     if (error == 0 && keeps_files)
-        error = add_rule(
+        error = add_rules(
             filter, SCMP_ACT_ALLOW, keeping_files, sizeof keeping_files / sizeof keeping_files[0]);
     if (error == 0)
-        error = add_rule(filter, SCMP_ACT_KILL_PROCESS, deadly, sizeof deadly / sizeof deadly[0]);
-    // The filter is a tree: each call costs a few comparisons. A kernel before 5.16 would also make
-    // all loads slower, for the sake of processes that run foreign code.
+        error = add_rules(filter, SCMP_ACT_KILL_PROCESS, deadly, sizeof deadly / sizeof deadly[0]);
+    // A binary tree, so that each call costs a few comparisons only.
     if (error == 0)
         error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    // Does not switch on the mitigation of speculative store bypass, which makes all loads slower,
+    // and which only processes that run foreign code need. Kernels from 5.16 on leave it off
+    // anyway.
     if (error == 0)
         error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
-    // The tables do not judge calls by the numbers of another architecture, so such a call kills
-    // the process.
+    // A program may also call by the numbers of another architecture, such as 32-bit ones, which
+    // the tables do not cover. Such a call kills the process.
     if (error == 0)
         error = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
     return error;
@@ -152,7 +155,7 @@ bool sandbox_enter(bool keeps_files, struct err *e)
 
     if (!filter)
         return err_memory(e);
-    int error = fill(filter, keeps_files);
+    int error = add_all_rules(filter, keeps_files);
     if (error == 0)
         error = seccomp_load(filter); // which also sets no_new_privs
     seccomp_release(filter);

@@ -7,9 +7,9 @@
 
 #define DEADLINE_NS (900 * NS_PER_MS) // how long the answer to the second session is awaited
 
-// True when there is nothing more to wait for: an answer came, or the second connection failed. A
-// failure does not prove that there is a pooler.
-static bool answered(
+// Goes on with the second session as far as it can. True when there is nothing more to wait for: an
+// answer came, or the connection failed. A failure does not prove that there is a pooler.
+static bool probe_finished(
     struct pooler *p, const char *url, int skip, const char *backend_pid, int64_t now_ns)
 {
     const struct session_params none = {0};
@@ -45,7 +45,7 @@ bool pooler_step(struct pooler *p, const char *url, int skip, int told_pid, cons
 {
     if (told_pid == atoi(backend_pid)) // no pooler answered in place of the server
         return true;
-    if (!answered(p, url, skip, backend_pid, now_ns))
+    if (!probe_finished(p, url, skip, backend_pid, now_ns))
         return false;
     session_close(&p->probe);
     return true;

@@ -14,8 +14,8 @@
 #define INSUFFICIENT_PRIVILEGE "42501"
 #define INVALID_PASSWORD "28P01"
 
-// Finds the SQLSTATE of a refusal to connect. Only the text has it, after the severity, which may
-// be in any language, and before a colon: "FATAL:  57P03: the database system is …".
+// Copies the SQLSTATE of a refusal to connect from libpq's text, which alone has it: after the
+// severity, which may be in any language, and before a colon ("FATAL:  57P03: the database …").
 static void find_sqlstate(const char *text, struct err *e)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -50,7 +50,7 @@ static void add_other_hosts(const char *why, struct err *e)
 
 // Sets ERR_CONNECTION with libpq's reason and, if the session was not up yet, the SQLSTATE of the
 // refusal. Returns false.
-static bool lost(struct session *s, struct err *e)
+static bool connection_lost(struct session *s, struct err *e)
 {
     const char *why = s->conn ? PQerrorMessage(s->conn) : "out of memory";
 
@@ -80,7 +80,7 @@ static void watch_host(struct session *s, int64_t now_ns)
 }
 
 // Returns how many items a comma-separated list has.
-static int items(const char *list)
+static int count_items(const char *list)
 {
     int n = 1;
 
@@ -126,12 +126,12 @@ static PGconn *start_session(const char *url, int skip)
 
     for (PQconninfoOption *o = options; o && o->keyword; o++)
         if (o->val && strncmp(o->keyword, "host", 4) == 0) // host or hostaddr
-            hosts = items(o->val);
+            hosts = count_items(o->val);
     // A list is rotated only if it has an item for each host, because a single port belongs to all
     // hosts.
     for (PQconninfoOption *o = options; o && o->keyword && skip % hosts; o++) {
         bool list = strncmp(o->keyword, "host", 4) == 0 || strcmp(o->keyword, "port") == 0;
-        if (!o->val || !list || items(o->val) != hosts)
+        if (!o->val || !list || count_items(o->val) != hosts)
             continue;
         ok = ok && rotate(o->val, skip % hosts);
         keywords[n] = o->keyword;
@@ -158,14 +158,15 @@ bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, 
     *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns};
     s->conn = start_session(url, skip);
     if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
-        return lost(s, e);
+        return connection_lost(s, e);
     PQsetErrorVerbosity(s->conn, PQERRORS_VERBOSE);
     PQsetNoticeReceiver(s->conn, on_notice, NULL);
     watch_host(s, now_ns);
     return true;
 }
 
-static void hold(struct session *s, PGresult *result)
+// Keeps a result until its sync, in place of one that is kept already; NULL: keeps none.
+static void hold_result(struct session *s, PGresult *result)
 {
     PQclear(s->held);
     s->held = result;
@@ -173,7 +174,7 @@ static void hold(struct session *s, PGresult *result)
 
 void session_close(struct session *s)
 {
-    hold(s, NULL);
+    hold_result(s, NULL);
     PQfinish(s->conn);
     *s = (struct session){0};
 }
@@ -207,16 +208,18 @@ int64_t session_deadline_ns(const struct session *s)
     return deadline;
 }
 
+// Sends what the socket takes at once.
 static bool flush(struct session *s, struct err *e)
 {
     int left = PQflush(s->conn);
 
     if (left < 0)
-        return lost(s, e);
+        return connection_lost(s, e);
     s->flushing = left > 0;
     return true;
 }
 
+// Goes on connecting. Once connected, the session is in pipeline mode.
 static bool pump_connect(struct session *s, int64_t now_ns, struct err *e)
 {
     struct pollfd p = {.fd = PQsocket(s->conn), .events = session_events(s)};
@@ -226,24 +229,25 @@ static bool pump_connect(struct session *s, int64_t now_ns, struct err *e)
         return true;
     s->polling = PQconnectPoll(s->conn);
     if (s->polling == PGRES_POLLING_FAILED)
-        return lost(s, e);
+        return connection_lost(s, e);
     watch_host(s, now_ns);
     if (s->polling != PGRES_POLLING_OK)
         return true;
     if (PQsetnonblocking(s->conn, 1) != 0 || PQenterPipelineMode(s->conn) != 1)
-        return lost(s, e);
+        return connection_lost(s, e);
     s->up = true;
     s->silence_ns = now_ns;
     return true;
 }
 
+// Reads what has arrived, and sends what the socket takes.
 static bool pump_traffic(struct session *s, int64_t now_ns, struct err *e)
 {
     struct pollfd p = {.fd = PQsocket(s->conn), .events = POLLIN};
 
     if (poll(&p, 1, 0) > 0) {
         if (PQconsumeInput(s->conn) != 1)
-            return lost(s, e);
+            return connection_lost(s, e);
         s->silence_ns = now_ns;
     }
     return flush(s, e);
@@ -261,12 +265,12 @@ bool session_pump(struct session *s, int64_t now_ns, struct err *e)
     return true;
 }
 
-// Ends a request with its sync, and puts it into the list. sent: what libpq returned for it; 1: it
-// was accepted.
-static bool queued(struct session *s, int sent, int tag, int64_t deadline_ns, struct err *e)
+// Ends a request with its sync, and puts it into the list. `sent`: what libpq's function for
+// sending it returned; 1: libpq has accepted it.
+static bool finish_request(struct session *s, int sent, int tag, int64_t deadline_ns, struct err *e)
 {
     if (sent != 1 || PQpipelineSync(s->conn) != 1)
-        return lost(s, e);
+        return connection_lost(s, e);
     assert(s->count < SESSION_REQUESTS_MAX);
     s->requests[(s->first + s->count) % SESSION_REQUESTS_MAX] =
         (struct session_request){.tag = tag, .deadline_ns = deadline_ns};
@@ -285,13 +289,13 @@ bool session_query(struct session *s, int tag, const char *sql, struct session_p
 {
     int sent = PQsendQueryParams(s->conn, sql, p.n, NULL, p.values, NULL, NULL, 0);
 
-    return queued(s, sent, tag, deadline_ns, e);
+    return finish_request(s, sent, tag, deadline_ns, e);
 }
 
 bool session_prepare(struct session *s, int tag, const char *name, const char *sql,
     int64_t deadline_ns, struct err *e)
 {
-    return queued(s, PQsendPrepare(s->conn, name, sql, 0, NULL), tag, deadline_ns, e);
+    return finish_request(s, PQsendPrepare(s->conn, name, sql, 0, NULL), tag, deadline_ns, e);
 }
 
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
@@ -299,7 +303,7 @@ bool session_execute(struct session *s, int tag, const char *name, struct sessio
 {
     int sent = PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 0);
 
-    return queued(s, sent, tag, deadline_ns, e);
+    return finish_request(s, sent, tag, deadline_ns, e);
 }
 
 bool session_execute_binary(struct session *s, int tag, const char *name, struct session_params p,
@@ -307,7 +311,7 @@ bool session_execute_binary(struct session *s, int tag, const char *name, struct
 {
     int sent = PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 1);
 
-    return queued(s, sent, tag, deadline_ns, e);
+    return finish_request(s, sent, tag, deadline_ns, e);
 }
 
 bool session_awaits(const struct session *s, int tag)
@@ -329,7 +333,7 @@ bool session_take(struct session *s, struct session_reply *out)
     while (s->up && s->count > 0 && nothing < 2 && !PQisBusy(s->conn)) {
         PGresult *result = PQgetResult(s->conn);
         if (!result) {
-            // NULL twice in a row means that libpq knows that the connection is gone.
+            // Each result is followed by one NULL. Two in a row mean that the connection is gone.
             nothing++;
             continue;
         }
@@ -348,13 +352,13 @@ bool session_take(struct session *s, struct session_reply *out)
             return true;
         case PGRES_TUPLES_OK:
         case PGRES_COMMAND_OK:
-            hold(s, result);
+            hold_result(s, result);
             continue;
         case PGRES_PIPELINE_ABORTED: // the second part of a request whose first part has failed
             PQclear(result);
             continue;
-        default:
-            hold(s, NULL);
+        default: // an error
+            hold_result(s, NULL);
             return true;
         }
     }
@@ -409,7 +413,7 @@ enum session_remedy session_remedy(const char *sqlstate)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strncmp(sqlstate, table[i].prefix, strlen(table[i].prefix)) == 0)
             return table[i].remedy;
-    // 08, 57P0x, 53300, 25006, 26000, 0A000 and everything unforeseen.
+    // 08, 57P0x, 53300, 25006, 26000, 0A000, and whatever the table does not name.
     return REMEDY_RECONNECT;
 }
 

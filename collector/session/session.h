@@ -35,7 +35,7 @@ struct session {
     struct session_request requests[SESSION_REQUESTS_MAX];
     int first;          // where the oldest request is in the ring `requests`
     int count;          // requests whose answer is not complete
-    PGresult *held;     // an answer whose commit is not confirmed yet
+    PGresult *held;     // an answer whose commit is not confirmed yet; NULL: none
     bool flushing;      // libpq holds bytes that the socket did not take yet
     int64_t silence_ns; // since when nothing was heard from the server
 };
@@ -87,8 +87,9 @@ int64_t session_deadline_ns(const struct session *s);
 // Fails with ERR_CONNECTION when the connection is lost or a deadline passed.
 bool session_pump(struct session *s, int64_t now_ns, struct err *e) MUST_USE;
 
-// These queue a request. session_query sends a statement's text, and session_prepare prepares a
-// statement. The others execute a prepared statement, with a result in text or in binary.
+// These queue a request, and send what the socket takes at once. session_query sends a statement's
+// text, and session_prepare prepares a statement. The others execute a prepared statement, with a
+// result in text or in binary.
 bool session_query(struct session *s, int tag, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool session_prepare(struct session *s, int tag, const char *name, const char *sql,

@@ -6,7 +6,7 @@
 
 struct policy {
     const char *name;  // its name in MAILROOM_DEQUEUE and in jobs.mode
-    const char *older; // an earlier name that stays accepted; NULL: none
+    const char *older; // an older name that is accepted, too; NULL: none
     bool exclusive;    // only one collector works at a time; others stand by
     bool answers;      // a line is settled when its reader has answered; false: when it is written
     int in_flight;     // most lines out and not settled; 0: as many as MAILROOM_IN_FLIGHT

@@ -19,6 +19,7 @@ static bool take_number(const char **at, const char *end, int64_t most, int64_t 
     return *at > from && *from != '0';
 }
 
+// Moves *at past this word. False: the word is not there.
 static bool take_word(const char **at, const char *end, const char *word)
 {
     size_t len = strlen(word);

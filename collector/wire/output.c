@@ -27,9 +27,9 @@ static bool ends_within_a_line(int fd, off_t size)
 
 // A collector that starts must know whether the one before it died inside a line. What is in a pipe
 // cannot be read back, and the pipe outlives a collector that a script or a service manager starts
-// again. So while a long line is being written, the open file description of
-// the pipe bears a mark, which outlives us as well. The mark is a signal number (F_SETSIG); the
-// kernel uses that number only for descriptions that somebody made asynchronous.
+// again. So while a long line is being written, the open file description of the pipe or socket
+// bears a mark, which outlives us as well. The mark is a signal number (F_SETSIG); the kernel uses
+// that number only for descriptions that somebody made asynchronous (O_ASYNC).
 #ifdef F_SETSIG
 #define MARK SIGIO // the signal that is also sent when no number is set
 static bool marked(int fd)
@@ -61,7 +61,7 @@ static void set_mark(const struct output *o, int mark)
 // True if the writer before us died within a line.
 static bool torn(const struct output *o, const struct stat *st)
 {
-    // Elsewhere in a file we write over what is there, and no line is glued to ours.
+    // In the middle of a file we write over what is there, and no line is joined to ours.
     bool at_end = (fcntl(o->fd, F_GETFL) & O_APPEND) || lseek(o->fd, 0, SEEK_CUR) == st->st_size;
 
     if (S_ISREG(st->st_mode))
@@ -146,7 +146,7 @@ static bool pump(struct output *o, const char *data, size_t len, size_t *done, s
 bool output_pump(struct output *o, struct err *e)
 {
     if (o->torn) {
-        // No line of ours has a quote, so a reader knows that what this ends is not a line.
+        // No line of ours has a quote, so a reader knows that the line that this ends is torn.
         static const char end[] = "\"\n";
         if (!pump(o, end, sizeof end - 1, &o->ended, e))
             return false;

@@ -25,10 +25,10 @@ struct output {
     size_t ended; // how many bytes of the end of that line are written
 };
 
-// If the writer before us died within a line, our first line is preceded by a quote and a newline.
-// So what was written of that line is neither glued to ours nor taken for a complete line. A file
-// shows by its last byte that this has happened; a pipe or socket that is still open shows it by a
-// mark (output.c), on Linux.
+// `fd` must stay open while the output is used. If the writer before us died within a line, a quote
+// and a newline are written before our first line. So what was written of that line is neither
+// joined to ours nor taken for a complete line. A file shows by its last byte that this has
+// happened; a pipe or socket that is still open shows it by a mark (output.c), on Linux.
 bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
 
 // Begins a line, without writing yet. The data must stay valid until output_idle returns true.

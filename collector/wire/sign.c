@@ -32,7 +32,7 @@ void sign_fini(struct sign *s)
     *s = (struct sign){0};
 }
 
-// Writes base64 with the URL alphabet and no padding; out has room for all of it.
+// Writes base64url without padding and without a NUL; `out` has room for all of it.
 static void encode(const uint8_t *in, size_t len, char *out)
 {
     static const char alphabet[] =
@@ -59,7 +59,7 @@ bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[S
     size_t len = 0;
 
     memcpy(both, secret, SIGN_SECRET_LEN);
-    // Without a key, init uses the key that the context holds.
+    // Given no key, EVP_MAC_init uses the key that the context holds.
     bool ok = EVP_MAC_init(s->context, NULL, 0, NULL) == 1 &&
               EVP_MAC_update(s->context, (const uint8_t *)path, strlen(path)) == 1 &&
               EVP_MAC_update(s->context, secret, SIGN_SECRET_LEN) == 1;
