@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST 16
+#define ROOM_LEAST 16
 
 // Returns how many items are allocated for an array of `count` items.
 static size_t room_for(size_t count)
 {
-    size_t room = count > 0 ? LEAST : 0;
+    size_t room = count > 0 ? ROOM_LEAST : 0;
 
     while (room < count)
         room *= 2;

@@ -28,7 +28,7 @@ static bool fail(struct buf *b)
     return false;
 }
 
-// Makes room for `need` bytes, which are within the ceiling.
+// Allocates at least `need` bytes in all, which the ceiling allows.
 static bool grow(struct buf *b, size_t need)
 {
     size_t cap = b->cap ? b->cap : 64;

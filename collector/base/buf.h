@@ -1,8 +1,8 @@
 // A growable byte buffer with a ceiling.
 //
 // The owner calls buf_init and buf_fini; buf_fini accepts a zeroed struct.
-// An append that would pass the ceiling, or finds no memory, returns false and changes nothing. So
-// does every later append, until buf_clear. The content is therefore always a prefix of all that
+// An append that would pass the ceiling, or finds no memory, returns false and adds nothing. So
+// does every later append, until buf_clear. The content is therefore always the beginning of what
 // was appended, without a gap. A caller need not check each append: at the end, the result of the
 // last append, `failed` or buf_str tells whether the content is whole. So appends are not MUST_USE.
 #pragma once

@@ -46,7 +46,7 @@ static bool has_room(void)
 
 // Writes a line, or drops and counts it if it would have to wait. If lines were dropped before,
 // another line says so first.
-static void put(const char *line, size_t len)
+static void write_or_drop(const char *line, size_t len)
 {
     char about[128];
 
@@ -90,6 +90,6 @@ void log_line(const char *tag, const char *fmt, ...)
     // The text may come from a server, and the cut may have split a character.
     utf8_mend(line + used);
     line[end] = '\n';
-    put(line, end + 1);
+    write_or_drop(line, end + 1);
     errno = saved;
 }

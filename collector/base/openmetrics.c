@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 
+// Appends a text with the escapes that the format demands in help texts and label values.
 static void append_metric_text(struct buf *out, const char *text)
 {
     for (; *text; text++) {
@@ -50,6 +51,7 @@ void openmetrics_histogram(struct buf *out, const char *name, const double *boun
 
     for (size_t i = 0; i < buckets; i++) {
         up_to += counts[i];
+        // The format wants a whole number to be written with ".0".
         buf_printf(out, "%s_bucket{le=\"%.15g%s\"} %.15g\n", name, bounds[i],
             bounds[i] == (double)(int64_t)bounds[i] ? ".0" : "", up_to);
     }

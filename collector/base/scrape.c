@@ -24,8 +24,8 @@
 
 // --- listening --------------------------------------------------------------------------
 
-// Makes a socket one on which no call waits, and which no other program inherits.
-static bool set_up(int fd)
+// Makes a socket non-blocking, and closes it on exec.
+static bool make_nonblocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -39,7 +39,7 @@ static bool listen_at(
     int on = 1;
 
     s->fd = socket(at->sa_family, SOCK_STREAM, 0);
-    if (s->fd >= 0 && set_up(s->fd) &&
+    if (s->fd >= 0 && make_nonblocking(s->fd) &&
         (at->sa_family == AF_UNIX ||
             setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) &&
         bind(s->fd, at, len) == 0 && listen(s->fd, QUEUE_LEN) == 0)
@@ -53,7 +53,7 @@ static bool listen_at(
 
 // Removes the socket that a killed server has left at this path. Fails if there is anything else,
 // such as a socket that is still served.
-static bool clear_path(const struct sockaddr_un *at, struct err *e)
+static bool remove_old_socket(const struct sockaddr_un *at, struct err *e)
 {
     struct stat st;
 
@@ -63,7 +63,7 @@ static bool clear_path(const struct sockaddr_un *at, struct err *e)
         return err_set(e, ERR_USAGE, "'%s' exists and is not a socket", at->sun_path);
     // The socket does not block: connecting to a server that hangs might otherwise take for ever.
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    bool served = fd < 0 || !set_up(fd) ||
+    bool served = fd < 0 || !make_nonblocking(fd) ||
                   connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 ||
                   errno != ECONNREFUSED;
     if (fd >= 0)
@@ -82,7 +82,7 @@ static bool listen_on_path(struct scrape *s, const char *path, struct err *e)
         return err_set(e, ERR_USAGE, "'%s' is too long; a socket's path has at most %zu bytes",
             path, sizeof at.sun_path - 1);
     snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-    if (!clear_path(&at, e) || !listen_at(s, (struct sockaddr *)&at, sizeof at, path, e))
+    if (!remove_old_socket(&at, e) || !listen_at(s, (struct sockaddr *)&at, sizeof at, path, e))
         return false;
     snprintf(s->path, sizeof s->path, "%s", path);
     return true;
@@ -160,7 +160,8 @@ const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX])
 
 // --- one client -------------------------------------------------------------------------
 
-static void drop(struct scrape_client *c)
+// Closes the connection, frees the memory of its answer, and makes the place free.
+static void end_client(struct scrape_client *c)
 {
     close(c->fd);
     buf_fini(&c->answer);
@@ -219,6 +220,7 @@ static const char *reason(int status)
     }
 }
 
+// Makes the answer: the text for status 200, and else one sentence.
 static void begin_answer(struct scrape_client *c, int status, const char *text, size_t len)
 {
     bool fine = status == 200;
@@ -237,7 +239,7 @@ static void begin_answer(struct scrape_client *c, int status, const char *text, 
     c->step = SCRAPE_WRITING;
     // Without memory for the answer the scraper sees a closed connection, and counts a failure.
     if (c->answer.failed)
-        drop(c);
+        end_client(c);
 }
 
 static void read_request(struct scrape_client *c)
@@ -250,7 +252,7 @@ static void read_request(struct scrape_client *c)
             return;
         // The client has hung up, or the connection is broken: nobody is left to answer.
         if (n <= 0) {
-            drop(c);
+            end_client(c);
             return;
         }
         c->len += (size_t)n;
@@ -273,7 +275,7 @@ static void write_answer(struct scrape_client *c)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return;
         if (n < 0 || (size_t)n == left)
-            drop(c);
+            end_client(c);
         else
             c->sent += (size_t)n;
     }
@@ -289,11 +291,11 @@ static bool hung_up(const struct scrape_client *c)
 static void serve_client(struct scrape_client *c, int64_t now_ns)
 {
     if (c->step != SCRAPE_FREE && now_ns >= c->deadline_ns)
-        drop(c);
+        end_client(c);
     if (c->step == SCRAPE_READING)
         read_request(c);
     if (c->step == SCRAPE_WAITING && hung_up(c))
-        drop(c);
+        end_client(c);
     if (c->step == SCRAPE_WRITING)
         write_answer(c);
 }
@@ -335,12 +337,12 @@ static void accept_scrapers(struct scrape *s, int64_t now_ns)
                 s->accept_at_ns = now_ns + ACCEPT_PAUSE_NS;
             return;
         }
-        if (!set_up(fd)) {
+        if (!make_nonblocking(fd)) {
             close(fd);
             return;
         }
         if (c->step != SCRAPE_FREE)
-            drop(c);
+            end_client(c);
         c->fd = fd;
         c->len = 0;
         c->deadline_ns = now_ns + CLIENT_LIMIT_NS;
@@ -402,7 +404,7 @@ void scrape_close(struct scrape *s)
 {
     for (int i = 0; i < SCRAPE_CLIENTS; i++) {
         if (s->clients[i].step != SCRAPE_FREE)
-            drop(&s->clients[i]);
+            end_client(&s->clients[i]);
         buf_fini(&s->clients[i].answer);
     }
     if (s->fd >= 0)

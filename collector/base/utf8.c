@@ -19,7 +19,7 @@ bool utf8_next(const char **text, uint32_t *character)
             return false;
         c = c << 6 | (p[i] & 0x3f);
     }
-    // Refuses overlong forms, surrogates and numbers past the last plane.
+    // Refuses forms that are longer than needed, surrogates, and numbers above the last character.
     if (c < least[more] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
         return false;
     *character = c;
@@ -40,7 +40,7 @@ bool utf8_valid(const char *text)
 
 // True for a character that shows nothing, but has an effect: it moves a terminal's cursor, or
 // changes the order in which a line is shown.
-static bool acts(uint32_t c)
+static bool has_effect(uint32_t c)
 {
     return c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
            (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
@@ -53,7 +53,7 @@ void utf8_mend(char *text)
     while (*text) {
         const char *at = text;
         size_t len = utf8_next(&at, &c) ? (size_t)(at - text) : 1;
-        if (at == text || acts(c))
+        if (at == text || has_effect(c))
             memset(text, '?', len);
         text += len;
     }
@@ -62,5 +62,6 @@ void utf8_mend(char *text)
 bool utf8_prints(uint32_t c)
 {
     // Excludes two more line breaks, the byte order mark, and two codes that are not characters.
-    return !acts(c) && c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe && c != 0xffff;
+    return !has_effect(c) && c != 0x2028 && c != 0x2029 && c != 0xfeff && c != 0xfffe &&
+           c != 0xffff;
 }

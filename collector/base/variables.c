@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 
+// Returns the address of the string member that this row sets.
 static char **text_of(void *of, const struct variable *row)
 {
     return (char **)(void *)((char *)of + row->offset);

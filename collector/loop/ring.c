@@ -4,7 +4,6 @@
 
 #include "loop/work.h"
 
-// Asks the server for the bell.
 static bool take_bell(struct collector *c, struct err *e)
 {
     c->bell.step = BELL_ASKED;

@@ -24,7 +24,7 @@ void look_init(struct look *l)
     *l = (struct look){.seen_ns = CLOCK_NEVER};
 }
 
-static void shut(struct look *l)
+static void close_look(struct look *l)
 {
     session_close(&l->session);
     l->step = LOOK_CLOSED;
@@ -32,10 +32,11 @@ static void shut(struct look *l)
 
 void look_fini(struct look *l)
 {
-    shut(l);
+    close_look(l);
 }
 
-static void complain(struct look *l, const struct err *e)
+// Logs that figures are missing, once in the life of the look.
+static void log_missing(struct look *l, const struct err *e)
 {
     if (!l->complained)
         log_line("METRICS", "some figures of MAILROOM_METRICS are missing: %s", e->text);
@@ -44,13 +45,15 @@ static void complain(struct look *l, const struct err *e)
 
 static void fail_look(struct look *l, int64_t now_ns, const struct err *e)
 {
-    complain(l, e);
+    log_missing(l, e);
     l->retry_ns = now_ns + RETRY_NS;
-    shut(l);
+    close_look(l);
 }
 
 // --- questions ------------------------------------------------------------------------
 
+// Sends the settings of the session: like those of the collector, but careful, because the look
+// must not harm the database.
 static bool set_up_look(struct look *l, int64_t now_ns, struct err *e)
 {
     static const char careful[] = "SELECT set_config('statement_timeout', '1s', false), "
@@ -61,6 +64,7 @@ static bool set_up_look(struct look *l, int64_t now_ns, struct err *e)
            session_query(&l->session, TAG_QUIET, careful, none, now_ns + ANSWER_NS, e);
 }
 
+// Asks how much waits and, with a budget, what is left of it.
 static bool ask_backlog(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
 {
     static const char budget[] =
@@ -77,6 +81,7 @@ static bool ask_backlog(struct look *l, const struct config *c, int64_t now_ns, 
 
 // --- answers --------------------------------------------------------------------------
 
+// Returns the number in this column of the only row; NAN: there is none.
 static double number_at(const PGresult *r, int column)
 {
     return PQntuples(r) == 1 && !PQgetisnull(r, 0, column) ? strtod(PQgetvalue(r, 0, column), NULL)
@@ -108,9 +113,9 @@ static void on_budget(struct meters *m, const struct config *c, const PGresult *
 
 // Forgets the figures of a question that was refused or cancelled; the other question may still be
 // answered. Returns true.
-static bool refused(struct look *l, struct meters *m, int tag, struct err *e)
+static bool forget_refused(struct look *l, struct meters *m, int tag, struct err *e)
 {
-    complain(l, e);
+    log_missing(l, e);
     if (tag == TAG_WAITING)
         meters_forget(m, METER_BACKLOG_SCHEDULED, METER_OLDEST_LEASE);
     else if (tag == TAG_BUDGET)
@@ -119,6 +124,7 @@ static bool refused(struct look *l, struct meters *m, int tag, struct err *e)
     return true;
 }
 
+// Notes the figures of all answers that have come. False: the session is lost.
 static bool take_backlog(struct look *l, const struct config *c, struct meters *m, struct err *e)
 {
     struct session_reply reply;
@@ -131,7 +137,7 @@ static bool take_backlog(struct look *l, const struct config *c, struct meters *
         else if (ok && reply.tag == TAG_BUDGET)
             on_budget(m, c, reply.result);
         else if (!ok && e->kind == ERR_SQL)
-            ok = refused(l, m, reply.tag, e);
+            ok = forget_refused(l, m, reply.tag, e);
         PQclear(reply.result);
     }
     return ok;
@@ -164,6 +170,7 @@ static bool is_due(const struct look *l, int64_t now_ns)
            (l->seen_ns == CLOCK_NEVER || now_ns - l->seen_ns >= LOOK_EVERY_NS);
 }
 
+// Asks, or begins to connect first.
 static bool begin_look(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
 {
     l->begun_ns = now_ns;
@@ -192,7 +199,7 @@ bool look_step(struct look *l, const struct config *config, bool up, bool wanted
     if (wanted)
         l->wanted_ns = now_ns;
     if (l->step != LOOK_CLOSED && (!up || now_ns - l->wanted_ns >= UNUSED_NS))
-        shut(l);
+        close_look(l);
     if (l->step != LOOK_CLOSED && !serve_look(l, config, now_ns, m, &e))
         fail_look(l, now_ns, &e);
     if (up && wanted && is_due(l, now_ns) && !begin_look(l, config, now_ns, &e))

@@ -21,7 +21,7 @@ struct look {
     int64_t seen_ns;   // when the last figures came; CLOCK_NEVER: never
     int64_t wanted_ns; // when somebody last wanted the figures
     int64_t retry_ns;  // the database is not asked again before this time
-    bool complained;   // the log says already that a look failed
+    bool complained;   // the log says already that figures are missing
 };
 
 void look_init(struct look *l);

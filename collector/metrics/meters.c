@@ -113,7 +113,8 @@ void meters_forget(struct meters *m, enum meter_id from, enum meter_id to)
         m->of[i] = NAN;
 }
 
-static bool shown(const struct meters *m, int id, bool leased)
+// True when the figure was measured and the mode has it.
+static bool is_shown(const struct meters *m, int id, bool leased)
 {
     return !isnan(m->of[id]) && rows[id].modes != (leased ? OTHERS : LEASED);
 }
@@ -130,7 +131,7 @@ static void render_family(const struct meters *m, int first, bool leased, struct
     for (int id = first; same_family(first, id); id++) {
         const struct row *r = &rows[id];
         const struct openmetrics_label label = {r->label, r->value};
-        if (!shown(m, id, leased))
+        if (!is_shown(m, id, leased))
             continue;
         if (!begun)
             openmetrics_family(out, r->family, r->type, rows[first].help);

@@ -42,6 +42,7 @@ static bool is_file(const char *address)
            strcmp(address + len - sizeof ending + 1, ending) == 0;
 }
 
+// Writes all of the text. False: a write has failed.
 static bool write_metrics(int fd, const struct buf *text)
 {
     for (size_t done = 0; done < text->len;) {
@@ -98,6 +99,7 @@ static void answer_metrics(struct metrics *m)
 
 // --- the loop's side --------------------------------------------------------------------
 
+// Opens the file or the socket that the setting names, if it is set.
 static bool begin_metrics(struct metrics *m, struct err *e)
 {
     const char *address = m->config->metrics;

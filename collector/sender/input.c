@@ -29,7 +29,7 @@ bool input_waiting(const struct input *in)
     return poll(&p, 1, 0) > 0;
 }
 
-// Waits for data, for its end, or for the stop. False: the stop came.
+// Waits for data, for the end of the input, or for stop_fd. False: stop_fd can be read.
 static bool wait_for_data(const struct input *in)
 {
     struct pollfd p[] = {
@@ -42,9 +42,8 @@ static bool wait_for_data(const struct input *in)
     return !p[1].revents;
 }
 
-// Waits for more bytes and reads them. Returns INPUT_LINE when some came, though perhaps no whole
-// line.
-static enum input_result more(struct input *in, struct err *e)
+// Waits for more bytes and reads them. INPUT_LINE: some came, which need not be a whole line.
+static enum input_result read_more(struct input *in, struct err *e)
 {
     bool fits = in->data.len + PIECE <= LINE_MAX_BYTES;
     char *room = buf_reserve(&in->data, PIECE);
@@ -86,7 +85,7 @@ enum input_result input_next(struct input *in, const char **line, size_t *len, s
         }
         // A long line comes in many pieces, and none is searched twice.
         in->scanned = in->data.len;
-        if ((result = more(in, e)) != INPUT_LINE)
+        if ((result = read_more(in, e)) != INPUT_LINE)
             return result;
     }
 }

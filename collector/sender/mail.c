@@ -82,7 +82,7 @@ static bool check_words(const char *body, const char *name, struct err *e)
 }
 
 // Cuts the text into subject and body.
-static bool cut(struct template *t, const char *name, struct err *e)
+static bool split_template(struct template *t, const char *name, struct err *e)
 {
     static const char head[] = "Subject: ";
     char *end = strstr(t->text, "\n\n");
@@ -117,7 +117,7 @@ bool template_init(struct template *t, enum token_action action, const char *pat
         return err_memory(e);
     }
     t->text = text.data;
-    return cut(t, path ? path : "that is built in", e);
+    return split_template(t, path ? path : "that is built in", e);
 }
 
 void template_fini(struct template *t)
@@ -182,7 +182,7 @@ size_t record_count(const char *line, size_t len)
 }
 
 // Returns the next field, and moves *at past it and its comma.
-static struct field take_sent(const char **at, const char *end)
+static struct field take_field(const char **at, const char *end)
 {
     const char *from = *at;
     const char *comma = memchr(from, ',', (size_t)(end - from));
@@ -221,7 +221,7 @@ static bool is_made_of(struct field f, const char *allowed)
 }
 
 // Returns why the mail cannot be sent; NULL: it can.
-static const char *judge(const struct record *r, struct field action)
+static const char *why_unsendable(const struct record *r, struct field action)
 {
     if (action.len != 1 || (action.data[0] != '1' && action.data[0] != '2'))
         return "the action is neither 1 nor 2";
@@ -241,13 +241,13 @@ static const char *judge(const struct record *r, struct field action)
 
 const char *record_next(struct record *r, const char **at, const char *end)
 {
-    struct field action = take_sent(at, end);
+    struct field action = take_field(at, end);
 
     r->action =
         action.len == 1 && action.data[0] == '2' ? TOKEN_PASSWORD_RECOVERY : TOKEN_ACTIVATION;
-    r->email = take_sent(at, end);
-    r->login = take_sent(at, end);
-    r->secret = take_sent(at, end);
-    r->code = take_sent(at, end);
-    return judge(r, action);
+    r->email = take_field(at, end);
+    r->login = take_field(at, end);
+    r->secret = take_field(at, end);
+    r->code = take_field(at, end);
+    return why_unsendable(r, action);
 }

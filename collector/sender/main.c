@@ -19,8 +19,8 @@
 #include "sender/settings.h"
 #include "sender/smtp.h"
 
-#define HOLD_FIRST_NS NS_PER_S      // the first pause before another try
-#define HOLD_MAX_NS (30 * NS_PER_S) // the longest one
+#define PAUSE_FIRST_NS NS_PER_S      // the first pause before another try
+#define PAUSE_MAX_NS (30 * NS_PER_S) // the longest one
 
 // The exit codes: those of sysexits(3) that the sender uses.
 enum ending { ENDING_OK = 0, ENDING_INTERNAL = 70, ENDING_OUTPUT = 74, ENDING_CONFIG = 78 };
@@ -32,8 +32,8 @@ struct sender {
     struct rate rate;
     struct input input;
     bool answers;
-    int64_t number;  // the number of the line in hand, counted from 1
-    int64_t hold_ns; // the last pause before another try; 0: the last try succeeded
+    int64_t number;   // the number of the line in hand, counted from 1
+    int64_t pause_ns; // the last pause before another try; 0: the last try succeeded
 };
 
 // Sleeps until this time. TERM or INT ends the sleep early, so the caller asks program_stopping
@@ -50,7 +50,8 @@ static void sleep_until(int64_t at_ns)
     }
 }
 
-static bool say(const char *text, size_t len, struct err *e)
+// Writes all of the text to standard output.
+static bool write_all_out(const char *text, size_t len, struct err *e)
 {
     while (len > 0) {
         ssize_t n = write(STDOUT_FILENO, text, len);
@@ -64,7 +65,8 @@ static bool say(const char *text, size_t len, struct err *e)
     return true;
 }
 
-// Answers for the token at this place, counted from 1; place 0 stands for the whole line.
+// Logs a failure, and answers for the token at this place, counted from 1; place 0 stands for all
+// tokens of the line that have no answer.
 static bool answer_line(const struct sender *s, size_t place, const struct reply *r, struct err *e)
 {
     static const char *const words[] = {
@@ -80,14 +82,14 @@ static bool answer_line(const struct sender *s, size_t place, const struct reply
         r->outcome == MAIL_SENT ? "" : r->text);
     if (r->outcome != MAIL_SENT)
         log_line("MAIL", "%s: %s%s", where, words[r->outcome], r->text);
-    return !s->answers || say(text, (size_t)len, e);
+    return !s->answers || write_all_out(text, (size_t)len, e);
 }
 
-// Pauses before the next try. Each pause in a row is twice the one before, up to HOLD_MAX_NS.
-static void hold_line(struct sender *s)
+// Pauses before the next try. Each pause in a row is twice the one before, up to PAUSE_MAX_NS.
+static void pause_line(struct sender *s)
 {
-    s->hold_ns = s->hold_ns ? clock_min(2 * s->hold_ns, HOLD_MAX_NS) : HOLD_FIRST_NS;
-    sleep_until(clock_now_ns() + s->hold_ns);
+    s->pause_ns = s->pause_ns ? clock_min(2 * s->pause_ns, PAUSE_MAX_NS) : PAUSE_FIRST_NS;
+    sleep_until(clock_now_ns() + s->pause_ns);
 }
 
 // Tries once to send a mail, when the limits allow it. If a signal comes first, *reply is left
@@ -108,10 +110,11 @@ static bool attempt(struct sender *s, const struct record *r, struct reply *repl
            smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e);
 }
 
-// Tries to send a mail again and again, because without answers nobody else does. While no mail has
-// a chance, it tries for as long as it takes; when only this mail fails, it tries SENDER_ATTEMPTS
-// times.
-static bool insist(struct sender *s, const struct record *r, struct reply *reply, struct err *e)
+// Tries to send a mail again and again, because without answers nobody else does. While no mail
+// would succeed (MAIL_LATER), it tries for as long as it takes; when only this mail fails, it tries
+// SENDER_ATTEMPTS times.
+static bool attempt_until_done(
+    struct sender *s, const struct record *r, struct reply *reply, struct err *e)
 {
     for (int tries = 1;;) {
         if (!attempt(s, r, reply, e))
@@ -121,17 +124,17 @@ static bool insist(struct sender *s, const struct record *r, struct reply *reply
         if (reply->outcome == MAIL_TRANSIENT && tries++ >= (int)s->settings.attempts)
             return true;
         log_line("MAIL", "line %" PRId64 " is tried again: %s", s->number, reply->text);
-        hold_line(s);
+        pause_line(s);
     }
 }
 
-// Gives the reply, "later", as the answer for every mail of the line that has no answer yet, and
-// pauses.
-static bool postpone(struct sender *s, const struct reply *reply, struct err *e)
+// Gives this reply (MAIL_LATER) as the answer for every mail of the line that has no answer yet,
+// and pauses.
+static bool give_up_line(struct sender *s, const struct reply *reply, struct err *e)
 {
     bool ok = answer_line(s, 0, reply, e);
 
-    hold_line(s);
+    pause_line(s);
     return ok;
 }
 
@@ -150,19 +153,19 @@ static bool send_line(struct sender *s, const char *line, size_t len, struct err
     for (size_t place = 1; place <= count && !program_stopping(); place++) {
         // This is the outcome if a signal comes before the mail is tried.
         reply.outcome = MAIL_LATER;
-        // With answers a mail is tried once, because the collector has it tried again.
+        // With answers a mail is tried once, because the collector sends its token again.
         const char *why = record_next(&r, &at, line + len);
         if (why) {
             reply.outcome = MAIL_PERMANENT;
             snprintf(reply.text, sizeof reply.text, "553 %s", why);
-        } else if (!(s->answers ? attempt : insist)(s, &r, &reply, e)) {
+        } else if (!(s->answers ? attempt : attempt_until_done)(s, &r, &reply, e)) {
             return false;
         } else if (program_stopping() && reply.outcome != MAIL_SENT) {
             return true;
         } else if (s->answers && reply.outcome == MAIL_LATER) {
-            return postpone(s, &reply, e);
+            return give_up_line(s, &reply, e);
         } else {
-            s->hold_ns = 0; // the server works, so the next pause is short again
+            s->pause_ns = 0; // the server works, so the next pause is short again
         }
         if (!answer_line(s, place, &reply, e))
             return false;

@@ -108,7 +108,7 @@ static bool cut_from(struct settings *s, struct err *e)
     return address || err_memory(e);
 }
 
-// Tells whether a name may stand in quotes in a header.
+// True when a name may stand in quotes in a header.
 static bool fits_in_quotes(const char *name)
 {
     for (; *name; name++)
@@ -147,7 +147,7 @@ static bool check(const struct settings *s, struct err *e)
     if (s->password && s->password_file)
         return err_set(
             e, ERR_USAGE, "each of SENDER_PASSWORD and SENDER_PASSWORD_FILE is set; one is enough");
-    // One is set without the other.
+    // One of the user and the password is set without the other.
     if (!s->user != !(s->password || s->password_file))
         return err_set(
             e, ERR_USAGE, "SENDER_USER and its password go together; only one of them is set");

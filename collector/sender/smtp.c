@@ -25,9 +25,9 @@ struct smtp {
 
 enum outcome smtp_judge(long code, const char *command)
 {
-    bool ours = strcmp(command, "RCPT") == 0 || strcmp(command, "DATA") == 0;
+    bool mails_fault = strcmp(command, "RCPT") == 0 || strcmp(command, "DATA") == 0;
 
-    if (code == 421 || code == 454 || !ours)
+    if (code == 421 || code == 454 || !mails_fault)
         return MAIL_LATER;
     if (code >= 400 && code < 500)
         return MAIL_TRANSIENT;
@@ -47,6 +47,7 @@ static void copy_line(char *out, size_t size, const char *data, size_t len)
     utf8_mend(out);
 }
 
+// Keeps the server's last line; libcurl hands over the server's lines as headers.
 static size_t on_header(char *data, size_t one, size_t len, void *context)
 {
     struct smtp *s = context;

@@ -12,7 +12,7 @@
 enum outcome {
     MAIL_SENT,      // the server answered 250 to the whole mail
     MAIL_TRANSIENT, // this mail may succeed later
-    MAIL_LATER,     // no mail has a chance now: the server is away, or says 421 or 454
+    MAIL_LATER,     // no mail would succeed now: the server is away, or says 421 or 454
     MAIL_PERMANENT, // this mail will never succeed
 };
 
@@ -31,10 +31,10 @@ void smtp_free(struct smtp *s); // accepts NULL
 bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
     struct reply *reply, struct err *e) MUST_USE;
 
-// Ends the connection with QUIT; the next mail opens another one.
+// Ends the connection with QUIT, by making a new libcurl handle; the next mail connects again.
 bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
 
 // Returns what a reply means for the mail. Pure. `code` is the server's, 0 when it gave none;
-// `command` is the last command that was sent. Only refusals of RCPT and of the content (DATA) are
-// the mail's fault; earlier ones are ours.
+// `command` is the last command that was sent. Only a refusal of RCPT or of the content (DATA) can
+// be the mail's fault; one of an earlier command concerns all mails.
 enum outcome smtp_judge(long code, const char *command);

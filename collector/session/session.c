@@ -208,7 +208,6 @@ int64_t session_deadline_ns(const struct session *s)
     return deadline;
 }
 
-// Sends what the socket takes at once.
 static bool flush(struct session *s, struct err *e)
 {
     int left = PQflush(s->conn);

@@ -22,7 +22,6 @@ static const char *forbidden(
     return NULL;
 }
 
-// True for a code of SIGN_CODE_LEN digits.
 static bool five_digits(struct field f)
 {
     if (f.len != SIGN_CODE_LEN)
