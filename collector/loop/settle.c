@@ -69,13 +69,11 @@ static void open_arrays(struct settled *s)
     s->place = NULL;
 }
 
-// Returns what goes before the next item of an array that was begun.
 static const char *comma(const struct buf *b)
 {
     return b->len > 1 ? "," : "";
 }
 
-// Adds a row of ours that is given back, or whose line is settled.
 static void add_row(struct settled *s, int64_t n, int64_t nonce)
 {
     buf_printf(&s->lines, "%s%" PRId64, comma(&s->lines), n);
@@ -125,8 +123,7 @@ void settle_restart(struct collector *c)
     c->settle.doubt = DOUBT_DUE;
     c->settle.holds_lock = false;
     c->settle.lock_count = c->settle.unlock_tag = 0;
-    // The answer to the question of doubt will name all our rows, also those that were held or to
-    // be given back.
+    // The answer to the question of doubt names all our rows, also these.
     c->settle.giving_back = false;
     c->lines.held_count = 0;
     c->settle.retry_at_ns = 0;
@@ -179,7 +176,7 @@ static bool doubt_line(struct collector *c, struct line *line, struct err *e)
 {
     for (int i = 0; i < line->count; i++) {
         const struct line_token *t = &line->tokens[i];
-        if (t->skipped)
+        if (t->skipped) // not written with this line: in doubt already, or unsendable
             continue;
         const struct token token = {
             .id = t->id, .secret = {.data = t->secret, .len = sizeof t->secret}};
@@ -190,8 +187,7 @@ static bool doubt_line(struct collector *c, struct line *line, struct err *e)
     return true;
 }
 
-// True when the answer to the question of doubt may not name all our rows: it has as many as it
-// may.
+// True when the answer to the question of doubt has ROWS_MOST rows of ours, so some may be missing.
 static bool is_cut(const PGresult *r)
 {
     return PQntuples(r) >= ROWS_MOST && !PQgetisnull(r, ROWS_MOST - 1, 0);

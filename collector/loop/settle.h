@@ -16,7 +16,7 @@ struct settle {
     struct settled sent;  // the lines of the last request that settled lines or gave them back
     bool giving_back;     // `sent` names rows to give back, which the database has not confirmed
     // The lock for work in hand shows other collectors that we have something in hand.
-    bool holds_lock;     // we hold it
+    bool holds_lock;     // we know that we hold it
     int lock_count;      // how often we may hold it: more than once after a request has failed
     int unlock_tag;      // the tag of the request under way that releases it once; 0: none does
     int64_t retry_at_ns; // when to send a request again that failed

@@ -1,10 +1,10 @@
 // A take looks first, in the database: if too few tokens wait, it changes nothing and tells their
 // ids, which the window (window.h) needs. So a look and a take are one request.
 //
-// While tokens wait in plenty, two lines are taken at once, and the next take rides in the
-// transaction that settles the last of them, so that it costs no flush of its own. Each line must
-// be begun soon after its tokens were read. If it was not, its row is read again first: a token may
-// have expired meanwhile, and a collector that was stopped may have lost the row to another.
+// While many tokens wait, two lines are taken at once, and the next take is part of the transaction
+// that settles the last of them, so that it costs no flush of its own. Each line must be begun soon
+// after its tokens were read. If it was not, its row is read again first: a token may have expired
+// meanwhile, and a collector that was stopped may have lost the row to another.
 //
 // A collector that works alone, without lanes or a budget, takes nothing: it reads, and settling
 // the line moves the cursor. So a token that comes alone waits for no flush. While a line is
@@ -120,9 +120,8 @@ static int64_t due_ms(struct collector *c)
 }
 
 // True if the next request is a read. `due`: as due_ms returns it. A take is needed where several
-// collect, with several lanes or a budget, and for tokens of rows that are held or due. It is also
-// needed after a read that found that (must_take): only a take can leave out tokens that no line
-// can carry, and fill the line up.
+// collect, with several lanes or a budget, for rows that are held or due, and after a read that
+// asked for one (must_take).
 static bool next_is_read(const struct collector *c, int64_t due)
 {
     return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget &&
@@ -247,8 +246,7 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     *sent = false;
     if (!may_take(c, settled))
         return true;
-    // A take rides with a settle only if it is likely to find a full line; otherwise two requests
-    // are as good.
+    // One request settles and takes only if a full line is likely; otherwise two are as good.
     if (settled &&
         (!t->backlog || c->lines.held_count > 0 || c->queue.budget || next_is_read(c, due_ms(c))))
         return true;

@@ -26,7 +26,7 @@ struct taking {
     bool drop_answer;   // it is a read whose answer is to be dropped: its tokens may be those of
                         // lines that are read again
     int reread;  // it is a take that reads this many held rows (lines.h) again, the first ones
-    int fewest;  // it takes nothing, or a read makes no line, if fewer tokens wait
+    int fewest;  // if fewer tokens wait, no line is made of them
     int examine; // it is a read that looks at this many tokens
 
     // What to send next, and when.

@@ -92,9 +92,8 @@ static void note_line(struct collector *c, struct line *line, bool part, bool al
     }
 }
 
-// Makes lines of the first `rows` rows of the answer, and takes over the answer. `head`: the row
-// that is its head. `place`: where the cursor goes when the line is settled; NULL if the lines were
-// taken, and not only read.
+// Makes lines of the first `rows` rows of the answer, and takes over the answer. `place`: where the
+// cursor goes when the line is settled; NULL if the lines were taken, and not only read.
 static bool make_lines(
     struct collector *c, PGresult *r, int head, int rows, const char *place, struct err *e)
 {
@@ -237,7 +236,7 @@ static bool on_take(struct collector *c, PGresult *r, int head, struct err *e)
     else if (!any && !spent) // nothing is left of the rows that were read again
         lines_unhold_first(&c->lines, t->reread);
     note_times(c, r, head, any);
-    // Where several collect, another collector may get the budget first, so it may have the rows.
+    // Another collector may get the budget first, so it may have these rows.
     if (spent && t->reread > 0 && !c->queue.policy->exclusive)
         ok = ok && settle_give_back(c, e);
     if (ok && any)
@@ -272,9 +271,10 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
 {
     struct taking *t = &c->take;
     struct reading seen = reading_count(r, c->queue.limit);
-    int over = seen.rows - 1 - seen.tokens; // tokens that were passed over; one row is the head
-    bool backlog_before = t->backlog;       // the line before had left tokens over, too
-    bool all = PQntuples(r) - 1 < t->examine, full = seen.tokens == c->queue.limit;
+    int over = seen.rows - 1 - seen.tokens;   // tokens that were passed over; one row is the head
+    bool backlog_before = t->backlog;         // the line before had left tokens over, too
+    bool all = PQntuples(r) - 1 < t->examine; // the read saw everything that waits
+    bool full = seen.tokens == c->queue.limit;
 
     if (t->drop_answer)
         return read_once_more(c, r);
