@@ -159,6 +159,7 @@ int main(int argc, char **argv)
     }
     char **command = argv + optind;
     bool sender = strcmp(argv[optind - 1], "--") == 0;
+    // '--' and a command after it go together.
     if (sender == !*command || (sender && switching)) {
         fprintf(stderr, "mailroom-collector: %s\n",
             !sender     ? "its arguments are options; a sender's command follows '--'"

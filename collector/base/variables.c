@@ -7,7 +7,7 @@
 #include "base/log.h"
 
 // Returns the address of the string member that this row sets.
-static char **text_of(void *of, const struct variable *row)
+static char **string_member(void *of, const struct variable *row)
 {
     return (char **)(void *)((char *)of + row->offset);
 }
@@ -36,8 +36,8 @@ static bool set_text(const struct variables *v, void *into, const struct variabl
             shown ? "'" : "", shown ? value : "a value that is not shown here", shown ? "'" : "",
             row->min, row->max, v->one_line ? " on one line" : "");
     }
-    *text_of(into, row) = strdup(value);
-    return *text_of(into, row) || err_memory(e);
+    *string_member(into, row) = strdup(value);
+    return *string_member(into, row) || err_memory(e);
 }
 
 bool variables_read(const struct variables *v, void *into, char *const environ[], struct err *e)
@@ -60,7 +60,7 @@ void variables_fini(const struct variables *v, void *from)
     for (size_t i = 0; i < v->count; i++) {
         if (v->rows[i].kind >= VARIABLE_NUMBER)
             continue;
-        char *text = *text_of(from, &v->rows[i]);
+        char *text = *string_member(from, &v->rows[i]);
         if (text && v->rows[i].kind == VARIABLE_SECRET)
             explicit_bzero(text, strlen(text));
         free(text);

@@ -179,7 +179,7 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
 }
 
 // Deals with each whole line of what the sender has written, and keeps the rest for later.
-static bool take_answers(struct collector *c, struct err *e)
+static bool handle_answers(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
     const char *end;
@@ -233,7 +233,7 @@ static bool read_answers(struct collector *c, size_t most, bool *ended, struct e
         }
         s->input.len += (size_t)n;
         done += (size_t)n;
-        if (!take_answers(c, e))
+        if (!handle_answers(c, e))
             return false;
     }
     return true;

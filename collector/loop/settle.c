@@ -188,7 +188,7 @@ static bool doubt_line(struct collector *c, struct line *line, struct err *e)
 }
 
 // True when the answer to the question of doubt has ROWS_MOST rows of ours, so some may be missing.
-static bool is_cut(const PGresult *r)
+static bool may_lack_rows(const PGresult *r)
 {
     return PQntuples(r) >= ROWS_MOST && !PQgetisnull(r, ROWS_MOST - 1, 0);
 }
@@ -199,7 +199,8 @@ static void give_up_freed(struct collector *c, const PGresult *r)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        bool ours = is_cut(r); // if some of our rows may be missing, each line counts as ours
+        bool ours =
+            may_lack_rows(r); // if some of our rows may be missing, each line counts as ours
         if (line->state != LINE_OUT || !c->queue.policy->answers)
             continue;
         for (int row = 0; row < PQntuples(r); row++)
@@ -249,7 +250,7 @@ bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e)
     // The tokens that are not marked do not wait any more, so they cannot come twice.
     doubt_keep_marked(&c->doubt);
     c->settle.doubt = DOUBT_CLEARED;
-    c->settle.rows_left = is_cut(r);
+    c->settle.rows_left = may_lack_rows(r);
     c->take.look_at_ns = 0;
     return true;
 }

@@ -52,16 +52,15 @@ static void fail_look(struct look *l, int64_t now_ns, const struct err *e)
 
 // --- questions ------------------------------------------------------------------------
 
-// Sends the settings of the session: like those of the collector, but careful, because the look
-// must not harm the database.
+// Sends the settings of the session: those of the collector, and stricter ones.
 static bool set_up_look(struct look *l, int64_t now_ns, struct err *e)
 {
-    static const char careful[] = "SELECT set_config('statement_timeout', '1s', false), "
-                                  "set_config('default_transaction_read_only', 'on', false), "
-                                  "set_config('application_name', 'mailroom metrics', false)";
+    static const char stricter[] = "SELECT set_config('statement_timeout', '1s', false), "
+                                   "set_config('default_transaction_read_only', 'on', false), "
+                                   "set_config('application_name', 'mailroom metrics', false)";
 
     return session_query(&l->session, TAG_QUIET, queue_sql_settings, none, now_ns + ANSWER_NS, e) &&
-           session_query(&l->session, TAG_QUIET, careful, none, now_ns + ANSWER_NS, e);
+           session_query(&l->session, TAG_QUIET, stricter, none, now_ns + ANSWER_NS, e);
 }
 
 // Asks how much waits and, with a budget, what is left of it.

@@ -59,15 +59,14 @@ static void drop_private(void)
 static void exec_command(char *const command[], const int files[2], int report)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
-    static const int ours[] = {
-        SIGPIPE, SIGXFSZ, SIGTERM, SIGINT}; // signals that we ignore or catch
+    static const int changed[] = {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT}; // we ignore or catch these
 
     setpgid(0, 0);
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
-    for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
-        sigaction(ours[i], &usual, NULL);
+    for (size_t i = 0; i < sizeof changed / sizeof changed[0]; i++)
+        sigaction(changed[i], &usual, NULL);
     if (dup2(files[0], STDIN_FILENO) >= 0 && dup2(files[1], STDOUT_FILENO) >= 0)
         execvp(command[0], command);
     int why = errno;

@@ -332,7 +332,7 @@ bool session_take(struct session *s, struct session_reply *out)
     while (s->up && s->count > 0 && nothing < 2 && !PQisBusy(s->conn)) {
         PGresult *result = PQgetResult(s->conn);
         if (!result) {
-            // Each result is followed by one NULL. Two in a row mean that the connection is gone.
+            // NULL twice in a row means that libpq knows that the connection is gone.
             nothing++;
             continue;
         }

@@ -2,13 +2,13 @@
 
 #include "base/clock.h"
 
-#define STRETCH_NS (100 * NS_PER_MS)
-#define PAUSED_NS (200 * NS_PER_MS) // a stretch is longer than this only if arrivals have paused
-#define SHORTEST_NS (2 * NS_PER_MS) // the shortest time between two looks
-#define LONGEST_NS (50 * NS_PER_MS) // the longest time between two looks while few tokens wait
+#define STRETCH_NS (100 * NS_PER_MS) // the rate is measured over at least this time
+#define PAUSED_NS (200 * NS_PER_MS)  // a stretch is longer than this only if arrivals have paused
+#define SHORTEST_NS (2 * NS_PER_MS)  // the shortest time between two looks
+#define LONGEST_NS (50 * NS_PER_MS)  // the longest time between two looks while few tokens wait
 #define READ_AGAIN_NS (100 * NS_PER_US) // if many tokens wait, this for each is the longest time
-#define OF_TIMEOUT 4                    // no pause is longer than the timeout divided by this
-#define WORTH 4                         // how many announcements a look must save
+#define PAUSES_IN_TIMEOUT 4             // no pause is longer than the timeout divided by this
+#define SAVED_LEAST 4                   // looks begin when a look saves this many announcements
 #define LIMIT_LEAST 8                   // batches with a smaller limit are full before a look pays
 
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
@@ -31,9 +31,9 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 // True when looks pay: each saves enough announcements, and a batch is large enough to wait for.
 static bool pays(const struct flow *f, bool looking, int limit, int64_t timeout_ns)
 {
-    double saved = f->per_ns * (double)clock_min(LONGEST_NS, timeout_ns / OF_TIMEOUT);
+    double saved = f->per_ns * (double)clock_min(LONGEST_NS, timeout_ns / PAUSES_IN_TIMEOUT);
 
-    return limit >= LIMIT_LEAST && saved >= (looking ? WORTH / 2 : WORTH);
+    return limit >= LIMIT_LEAST && saved >= (looking ? SAVED_LEAST / 2 : SAVED_LEAST);
 }
 
 int64_t flow_pause_ns(
@@ -45,7 +45,7 @@ int64_t flow_pause_ns(
         return CLOCK_NEVER;
     if (longest_ns < LONGEST_NS)
         longest_ns = LONGEST_NS;
-    longest_ns = clock_min(longest_ns, timeout_ns / OF_TIMEOUT);
+    longest_ns = clock_min(longest_ns, timeout_ns / PAUSES_IN_TIMEOUT);
     // The first token of a batch is taken to be as old as the look before the one that finds it. If
     // that look was long ago, the line would go out too early for this token.
     if (waiting == 0)

@@ -84,8 +84,8 @@ static struct window_entry *recall(struct window *w, int64_t id)
 }
 
 // Tells the pace that an announced token arrived. `what`: what was known of the token before. A
-// token that a read showed first is counted in `unannounced`, unless pace_unannounced has already
-// told the pace of it; then its announcement adds nothing.
+// token that was shown or taken first is counted in `unannounced`, unless pace_unannounced has
+// told the pace of it already; then its announcement adds nothing.
 static void pace_announced(
     struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
 {
