@@ -60,7 +60,7 @@ static double count_meaning(
 
 // True when the run can be judged. Where a late retry is documented, jobs are missing with a reason
 // or without one, and which it is only the number of jobs that workers had taken tells.
-static bool is_judged(const struct seen *s, const struct terms *t)
+static bool may_judge(const struct seen *s, const struct terms *t)
 {
     const double waiting = count_of(s, PART_LOST) + count_of(s, PART_LEFT);
 
@@ -70,7 +70,7 @@ static bool is_judged(const struct seen *s, const struct terms *t)
 // True when this run breaks a promise.
 static bool outcome_convicts(const struct seen *s, const struct terms *t)
 {
-    for (enum part p = 0; is_judged(s, t) && !s->missed && p < PARTS; p++) {
+    for (enum part p = 0; may_judge(s, t) && !s->missed && p < PARTS; p++) {
         if (count_meaning(s, p, MEANS_BROKEN, t) > 0)
             return true;
     }
@@ -82,7 +82,7 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
     const char *before = "";
 
     if (!outcome_convicts(s, t)) {
-        append_reason(text, size, "%s", is_judged(s, t) ? "kept" : "inconclusive");
+        append_reason(text, size, "%s", may_judge(s, t) ? "kept" : "inconclusive");
         return;
     }
     for (enum part p = 0; p < PARTS; p++) {
@@ -111,7 +111,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     o->runs++;
     o->missed = o->missed || s->missed;
     // A run that was inconclusive, or whose fault found no target, shows nothing.
-    if (!is_judged(s, t) || s->missed)
+    if (!may_judge(s, t) || s->missed)
         return;
     o->judged++;
     o->broken += outcome_convicts(s, t);

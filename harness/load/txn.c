@@ -193,7 +193,7 @@ static bool send_command(PGconn *conn, const char *word)
     return PQsendQueryParams(conn, word, 0, NULL, NULL, NULL, NULL, 0) == 1;
 }
 
-static const char *end_command(const struct plan_txn *txn)
+static const char *end_statement_of(const struct plan_txn *txn)
 {
     return txn->flags & TXN_ROLLBACK ? "ROLLBACK" : "COMMIT";
 }
@@ -223,7 +223,7 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
     for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++)
         ok = send_job(conn, t, enqueue);
     if (ok && !implicit && txn_ends_at_once(txn))
-        ok = send_command(conn, end_command(txn));
+        ok = send_command(conn, end_statement_of(txn));
     return ok && PQpipelineSync(conn) == 1;
 }
 
@@ -282,7 +282,7 @@ static bool send_statements_and_end(PGconn *conn, const struct plan *plan,
             !send_statement(conn, &p, &statements[i], scratch))
             return false;
     }
-    if (txn_ends_at_once(txn) && !send_command(conn, end_command(txn)))
+    if (txn_ends_at_once(txn) && !send_command(conn, end_statement_of(txn)))
         return false;
     return PQpipelineSync(conn) == 1;
 }
@@ -358,5 +358,5 @@ bool txn_send_after_copy(
 
 bool txn_send_end(PGconn *conn, const struct plan_txn *txn)
 {
-    return send_command(conn, end_command(txn)) && PQpipelineSync(conn);
+    return send_command(conn, end_statement_of(txn)) && PQpipelineSync(conn);
 }

@@ -159,7 +159,7 @@ static bool answer_time_questions(struct job *j, char line[CHANNEL_LINE_MAX], st
 
 // Tells the run that the plan is made, and waits for its "run" line: the start and the deadline,
 // the range of transactions, and the length of the conninfo, which follows.
-static bool read_start(struct job *j, struct err *e)
+static bool await_run_line(struct job *j, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
     size_t len;
@@ -299,7 +299,7 @@ static bool serve_job(struct job *j, struct err *e)
     // The run waits for "ready" and shows any other line as the reason.
     if (!ok && !channel_say(&j->channel, &ignored, "%.300s", e->text))
         channel_close(&j->channel);
-    return ok && read_start(j, e) && forbid_credentials(j->conninfo, e) && carry_out_load(j, e);
+    return ok && await_run_line(j, e) && forbid_credentials(j->conninfo, e) && carry_out_load(j, e);
 }
 
 bool remote_serve(struct err *e)
