@@ -22,7 +22,6 @@
 #include "postgres/target.h"
 
 #define DATA "/var/lib/postgresql/data"
-#define SETTINGS_MAX 64
 
 static const int64_t start_limit_ns = 60 * NS_PER_S;
 static const int64_t poll_ns = 50 * NS_PER_MS; // pause between two tries, each of which is a whole
@@ -157,8 +156,8 @@ static bool create_container(struct container *c, struct err *e)
         "max_prepared_transactions=10", "log_connections=on", "log_line_prefix=%m [%p] %u ",
         "timezone=UTC", "log_timezone=UTC"};
     char volume[ENGINE_NAME_MAX + 40], port[48], password[64], text[1024];
-    char settings[SETTINGS_MAX][512];
-    const char *argv[48 + 2 * SETTINGS_MAX];
+    char settings[SERVER_SETTINGS_MAX][SERVER_SETTING_SIZE];
+    const char *argv[48 + 2 * SERVER_SETTINGS_MAX];
     size_t n = 0;
 
     if (!find_image(c, e))
@@ -176,14 +175,9 @@ static bool create_container(struct container *c, struct err *e)
         argv[n++] = "-c";
         argv[n++] = ours[i];
     }
-    if (c->want->settings.count > SETTINGS_MAX)
-        return err_set(e, ERR_USAGE, "postgres.settings: a container takes up to %d", SETTINGS_MAX);
     for (size_t i = 0; i < c->want->settings.count; i++) {
-        if ((size_t)snprintf(settings[i], sizeof settings[i], "%s=%s",
-                c->want->settings.items[i].name,
-                c->want->settings.items[i].value) >= sizeof settings[i])
-            return err_set(e, ERR_USAGE, "postgres.settings.%s: too long for a container",
-                c->want->settings.items[i].name);
+        snprintf(settings[i], sizeof settings[i], "%s=%s", c->want->settings.items[i].name,
+            c->want->settings.items[i].value);
         // Of two values for a setting the later one counts, so those of the scenario come last.
         argv[n++] = "-c";
         argv[n++] = settings[i];

@@ -173,6 +173,25 @@ static bool check_announce(const struct scenario *s, const struct node *root, st
     return true;
 }
 
+static bool check_postgres_settings(
+    const struct scenario *s, const struct node *settings, struct err *e)
+{
+    if (s->postgres.settings.count > SERVER_SETTINGS_MAX)
+        return node_err(settings, e, "at most %d server settings are allowed", SERVER_SETTINGS_MAX);
+    for (size_t i = 0; i < s->postgres.settings.count; i++) {
+        const struct setting *item = &s->postgres.settings.items[i];
+        const struct node *n = node_item(settings, i);
+        if (!is_setting_name(item->name, "_."))
+            return node_key_err(n, e, "'%s' is not the name of a server setting", item->name);
+        if (strpbrk(item->value, "\r\n"))
+            return node_err(n, e, "a server setting is one line");
+        if (strlen(item->name) + strlen(item->value) + 2 > SERVER_SETTING_SIZE)
+            return node_err(n, e, "with its name a server setting has at most %d bytes",
+                SERVER_SETTING_SIZE - 2);
+    }
+    return true;
+}
+
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *postgres = node_child(root, "postgres");
@@ -201,17 +220,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
             node_child(postgres, "filesystem"), e, "this needs postgres.storage: crashable");
     if (s->postgres.files == FILES_XFS && s->postgres.disk == DISK_UNASKED)
         return node_err(node_child(postgres, "disk"), e, "xfs cannot be mounted without barriers");
-    const struct node *settings = postgres ? node_child(postgres, "settings") : NULL;
-
-    for (size_t i = 0; i < s->postgres.settings.count; i++) {
-        const struct setting *item = &s->postgres.settings.items[i];
-        const struct node *n = node_item(settings, i);
-        if (!is_setting_name(item->name, "_."))
-            return node_key_err(n, e, "'%s' is not the name of a server setting", item->name);
-        if (strpbrk(item->value, "\r\n"))
-            return node_err(n, e, "a server setting is one line");
-    }
-    return true;
+    return check_postgres_settings(s, postgres ? node_child(postgres, "settings") : NULL, e);
 }
 
 // The variables that the harness itself sets, and what it makes each of them from.

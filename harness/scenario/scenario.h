@@ -58,6 +58,10 @@ struct setting {
     char *value;
 };
 
+// A server gets its settings on its command line, so their number and length have a limit.
+#define SERVER_SETTINGS_MAX 64
+#define SERVER_SETTING_SIZE 512 // of NAME=VALUE, with the final 0
+
 struct settings {
     struct setting *items;
     size_t count;

@@ -24,7 +24,6 @@
 #include "postgres/sql.h"
 #include "postgres/local/initdb_template.h"
 
-#define SETTINGS_MAX 64
 #define PROCESSES_MAX 1024
 
 static const int64_t start_limit_ns = 60 * NS_PER_S;
@@ -148,7 +147,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
 // Makes the server's command line in `argv`, with `texts` as room for settings; returns its length.
 // Of two values for a setting the later one counts, so those of the scenario come last.
 static size_t server_argv(const struct local *l, const char *program, const char *data,
-    const char *port, char (*texts)[512], const char **argv)
+    const char *port, char (*texts)[SERVER_SETTING_SIZE], const char **argv)
 {
     static const char *const ours[] = {"listen_addresses=", "fsync=on", "full_page_writes=on",
         "max_connections=200", "max_prepared_transactions=10", "log_connections=on",
@@ -172,7 +171,7 @@ static size_t server_argv(const struct local *l, const char *program, const char
         argv[n++] = "-c";
         argv[n++] = "listen_addresses=" NETNS_SERVER_ADDRESS;
     }
-    for (size_t i = 0; i < l->settings->count && i < SETTINGS_MAX; i++) {
+    for (size_t i = 0; i < l->settings->count; i++) {
         snprintf(texts[t], sizeof texts[t], "%s=%s", l->settings->items[i].name,
             l->settings->items[i].value);
         argv[n++] = "-c";
@@ -186,8 +185,8 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     struct child_env env = {0};
-    char program[PATH_MAX], texts[SETTINGS_MAX][512];
-    const char *argv[40 + 2 * SETTINGS_MAX];
+    char program[PATH_MAX], texts[SERVER_SETTINGS_MAX][SERVER_SETTING_SIZE];
+    const char *argv[40 + 2 * SERVER_SETTINGS_MAX];
 
     if (!path_join(program, l->bindir, "postgres", e))
         return -1;
@@ -472,8 +471,9 @@ static void local_close(struct server *s)
         return;
     // Nobody will read the server's data again, so the fastest way to end the server is good
     // enough.
-    if (l->postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
-        process_wait(l->postmaster, CLOCK_NEVER, NULL);
+    pid_t postmaster = l->postmaster; // local_stop forgets it
+    if (postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
+        process_wait(postmaster, clock_now_ns() + stop_limit_ns, NULL);
     if (l->standby && !local_kill(l, l->standby, &ignored))
         process_wait(l->standby, CLOCK_NEVER, NULL);
     disk_remove(&l->disk);

@@ -78,6 +78,30 @@ static void refuses_names_that_cannot_be_written(void **state)
     buf_fini(&text);
 }
 
+// A server gets its settings on its command line.
+static void refuses_settings_beyond_their_limits(void **state)
+{
+    static const char *const answers[] = {
+        "x.yaml:6:22: postgres.settings: at most 64 server settings are allowed",
+        "x.yaml:6:27: postgres.settings.a1: with its name a server setting has at most 510 bytes"};
+    (void)state;
+
+    for (int many = 0; many <= 1; many++) {
+        struct buf text;
+        buf_init(&text, 10000);
+        buf_append_str(&text, HEAD LOAD "postgres: {settings: {");
+        for (int i = 1; i <= (many ? 65 : 1); i++)
+            buf_printf(&text, "%sa%d: %0*d", i > 1 ? ", " : "", i, many ? 1 : 509, 1);
+        buf_append_str(&text, "}}\n");
+        write_file(FILE_NAME, text.data, text.len);
+        struct scenario s;
+        struct err e = {0};
+        assert_false(scenario_load(&s, FILE_NAME, NULL, &e));
+        assert_string_equal(e.text, answers[!many]);
+        buf_fini(&text);
+    }
+}
+
 // A folder reads as empty, and a device may never end.
 static void refuses_recordings_that_are_no_files(void **state)
 {
@@ -242,6 +266,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_yaml),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(refuses_names_that_cannot_be_written),
+        cmocka_unit_test(refuses_settings_beyond_their_limits),
         cmocka_unit_test(refuses_recordings_that_are_no_files),
         cmocka_unit_test(refuses_recordings_not_in_seconds),
         cmocka_unit_test(refuses_wrong_keys_and_values),
