@@ -16,6 +16,7 @@
 #include <malloc.h>
 #endif
 
+#include "loop/answers.h"
 #include "loop/peers.h"
 #include "loop/ring.h"
 #include "loop/settle.h"
@@ -115,7 +116,7 @@ bool collect_serve(struct collector *c, enum state *next, struct err *e)
 
 bool collect_reader(struct collector *c, struct err *e)
 {
-    return sender_serve(c, e) && sender_time_out(c, e) && sender_step(c, e);
+    return sender_serve(c, e) && answers_time_out(c, e) && sender_step(c, e);
 }
 
 void collect_lose(struct collector *c)
@@ -160,7 +161,7 @@ static bool return_all(struct collector *c, struct err *e)
 
     if (s->child.pid > 0 && !sender_lost(c, e))
         return false;
-    if (!sender_return_all(c, "the collector stopped", e))
+    if (!answers_give_back(c, false, "the collector stopped", e))
         return false;
     s->in = -1;
     s->writing = NULL;
@@ -193,8 +194,9 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     // The database has to record what we gave back, or others free it only after the grace. There
     // may be no session, so we try for LEAVE_NS only.
     if (end->step == LEAVING)
-        *done = c->now_ns >= end->at_ns || (c->state == SERVE && c->settle.doubt == DOUBT_CLEARED &&
-                                               outbox_left(&c->settle.outbox) == 0);
+        *done =
+            c->now_ns >= end->at_ns || (c->state == SERVE && c->in_doubt.step == DOUBT_CLEARED &&
+                                           outbox_left(&c->settle.outbox) == 0);
     return true;
 }
 

@@ -180,7 +180,7 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
         ok = settle_on_answered(c, reply.result, e);
         break;
     case QUEUE_IN_DOUBT:
-        ok = settle_on_doubt(c, reply.result, e);
+        ok = in_doubt_on_answer(c, reply.result, e);
         break;
     case QUEUE_BELL:
         ok = ring_on_bell(c, reply.result, e);

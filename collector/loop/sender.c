@@ -2,242 +2,18 @@
 // child that we start, and start again when it ends; or a program that somebody else connected to
 // our output and, with answers, to our input (the reader). We cannot start such a program again, so
 // when it ends, we end.
-//
-// A sender counts the lines that it reads, from 1, and so do we. So a line needs no number on the
-// wire. Answers of an earlier sender fit no line.
-//
-// When a sender dies, nobody knows which of the tokens without an answer went out. All of them are
-// tried again. A token that was in flight when two senders died may have killed them, so it comes
-// again in a line of its own, while no other line is out. Then it harms no other token, and if the
-// sender dies again, this token has killed it. To try the whole line again would let one bad token
-// take the others with it, until all are given up.
 #include "loop/sender.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/noun.h"
+#include "loop/answers.h"
 #include "loop/take.h"
 #include "loop/work.h"
 #include "process/random.h"
 
-#define ANSWERS_MAX ((size_t)1024 * 1024) // most bytes of answers that wait to be parsed
-#define ROUND_MAX ((size_t)16 * 1024)     // bytes that are read before other work has its turn
-#define SENDER_CAP_NS (10 * NS_PER_S)     // the longest pause before a sender is started again
-
-// A transient error that is the token's last makes it dead. Any other gives it a delay until the
-// next attempt.
-bool sender_result(struct collector *c, struct line *line, struct line_token *t,
-    enum result_kind kind, const char *text, struct err *e)
-{
-    static const enum meter_id outcomes[] = {
-        [RESULT_SENT] = METER_TOKENS_SENT,
-        [RESULT_TRANSIENT] = METER_TOKENS_RETRY,
-        [RESULT_DEAD] = METER_TOKENS_DEAD,
-        [RESULT_RETURNED] = METER_TOKENS_RETURNED,
-    };
-    struct outbox_result r = {.row = line->n,
-        .nonce = line->nonce,
-        .token = t->id,
-        .number = t->number,
-        .errors = t->errors,
-        .kind = kind};
-
-    snprintf(r.text, sizeof r.text, "%s", text);
-    if (kind == RESULT_TRANSIENT) {
-        r.errors++;
-        r.kind = retry_is_last(&c->sender.retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
-        r.delay_ms = retry_delay_ms(&c->sender.retry, r.errors);
-    }
-    work_count(c, outcomes[r.kind], 1);
-    // If there is no room for the result, the token stays unanswered, and is given back later.
-    if (!outbox_add(&c->settle.outbox, &r, e))
-        return false;
-    lines_answer(line, t);
-    return true;
-}
-
-// Records for each unanswered token of a line that it will get no answer; `died`: because the
-// sender died. Then a token in its second attempt, or a later one, comes again in a line of its
-// own, so that it harms no other. If a token was alone in its line already, the sender's death
-// counts as an error of the token. `why`: the text for the history.
-static bool give_back_line(
-    struct collector *c, struct line *line, bool died, const char *why, struct err *e)
-{
-    bool out = line->state == LINE_OUT;
-
-    for (int i = 0; i < line->count; i++) {
-        struct line_token *t = &line->tokens[i];
-        if (t->answered)
-            continue;
-        c->ending.returned = c->ending.returned || work_stopping(c);
-        bool guilty = died && out && line->count == 1 && line->alone;
-        if (!sender_result(c, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
-            return false;
-        struct outbox_result *r = &c->settle.outbox.results[c->settle.outbox.count - 1];
-        r->alone = died && out && (guilty || t->number >= 2);
-    }
-    return true;
-}
-
-static bool give_back_lines_out(struct collector *c, bool died, const char *why, struct err *e)
-{
-    for (int i = 0; i < c->lines.count; i++) {
-        struct line *line = &c->lines.all[i];
-        if (line->state == LINE_OUT && line->left > 0 && !give_back_line(c, line, died, why, e))
-            return false;
-    }
-    return true;
-}
-
-bool sender_return_all(struct collector *c, const char *why, struct err *e)
-{
-    return give_back_lines_out(c, false, why, e);
-}
-
-// Records an answer to one token.
-static bool answer_one(struct collector *c, struct line *line, struct line_token *t,
-    const struct answer *a, struct err *e)
-{
-    static const enum result_kind kinds[] = {
-        [ANSWER_SENT] = RESULT_SENT,
-        [ANSWER_TRANSIENT] = RESULT_TRANSIENT,
-        [ANSWER_PERMANENT] = RESULT_DEAD,
-    };
-
-    c->sender.answered++;
-    return sender_result(c, line, t, kinds[a->kind], a->text, e);
-}
-
-// Records an answer to a line that nobody waits for any more. It has no other effect.
-static bool answer_late(
-    struct collector *c, const struct line *line, const struct answer *a, struct err *e)
-{
-    log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
-    for (int i = 0; i < line->count; i++) {
-        if (a->place != 0 && a->place != i + 1)
-            continue;
-        const struct line_token *t = &line->tokens[i];
-        struct outbox_result r = {.row = line->n,
-            .nonce = line->nonce,
-            .token = t->id,
-            .number = t->number,
-            .kind = RESULT_LATE};
-        snprintf(r.text, sizeof r.text, "%s", a->text);
-        work_count(c, METER_TOKENS_LATE, 1);
-        // The mail may have gone out twice, and only the history shows that.
-        if (!outbox_add(&c->settle.outbox, &r, e))
-            return false;
-    }
-    return true;
-}
-
-// Finds the tokens that an answer is for, and records it. An answer that fits none is only logged.
-static bool answer_token(struct collector *c, const struct answer *a, struct err *e)
-{
-    const struct sender *s = &c->sender;
-    struct line *line = a->line <= s->last_number ? lines_find(&c->lines, a->line) : NULL;
-
-    // The sender counts lines or tokens in another way than we do. The answer fits no token, and
-    // the line that it was meant for will time out.
-    if (a->line > s->last_number || (line && a->place > line->count)) {
-        log_line("SENDER", "an answer is for line %" PRId64 ", place %d, which does not exist",
-            a->line, a->place);
-        return true;
-    }
-    // The collector remembers only the last lines that are over, and this line is older.
-    if (!line) {
-        log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
-        return true;
-    }
-    if (a->place > 0 && line->tokens[a->place - 1].answered) {
-        // The token was given up without an answer, so this late answer is its first.
-        if (line->timed_out)
-            return answer_late(c, line, a, e);
-        log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
-        return true;
-    }
-    if (a->place > 0)
-        return answer_one(c, line, &line->tokens[a->place - 1], a, e);
-    if (line->left == 0) {
-        // All its tokens were given up, or answered one by one.
-        if (line->timed_out)
-            return answer_late(c, line, a, e);
-        log_line("SENDER", "line %" PRId64 " was answered before", a->line);
-        return true;
-    }
-    // An answer without a place speaks for all tokens of the line that have no answer yet.
-    for (int i = 0; i < line->count; i++)
-        if (!line->tokens[i].answered && !answer_one(c, line, &line->tokens[i], a, e))
-            return false;
-    return true;
-}
-
-// Deals with each whole line of what the sender has written, and keeps the rest for later.
-static bool handle_answers(struct collector *c, struct err *e)
-{
-    struct sender *s = &c->sender;
-    const char *end;
-    size_t from = 0;
-
-    while (from < s->input.len &&
-           (end = memchr(s->input.data + from, '\n', s->input.len - from)) != NULL) {
-        const char *line = s->input.data + from, *why;
-        size_t len = (size_t)(end - line);
-        struct answer a;
-        from += len + 1;
-        // A text that is no answer does no harm: the token that it was meant for is tried again
-        // after the timeout.
-        if (!answer_parse(&a, line, len, &why))
-            log_line(
-                "SENDER", "'%.*s' is not an answer: %s", (int)(len < 80 ? len : 80), line, why);
-        else if (!answer_token(c, &a, e))
-            return false;
-        else
-            s->heard = true;
-    }
-    buf_consume(&s->input, from);
-    // A sender that prints something else must not use up our memory.
-    if (s->input.len == ANSWERS_MAX) {
-        log_line("SENDER", "%zu bytes without a line end are not an answer", ANSWERS_MAX);
-        buf_clear(&s->input);
-    }
-    return true;
-}
-
-// Reads what is there, but not more than about `most` bytes, because a sender may write faster than
-// we read. Sets *ended at the end of the file.
-static bool read_answers(struct collector *c, size_t most, bool *ended, struct err *e)
-{
-    struct sender *s = &c->sender;
-    struct pollfd p = {.fd = s->in, .events = POLLIN};
-
-    *ended = false;
-    for (size_t done = 0; done < most && poll(&p, 1, 0) > 0;) {
-        size_t left = ANSWERS_MAX - s->input.len, want = left < ROUND_MAX ? left : ROUND_MAX;
-        char *room = buf_reserve(&s->input, want);
-        if (!room)
-            return err_memory(e);
-        ssize_t n = read(s->in, room, want);
-        if (n < 0 && errno == EINTR)
-            continue;
-        // A sender that cannot be read from is as good as one that has ended.
-        if (n <= 0) {
-            *ended = true;
-            return true;
-        }
-        s->input.len += (size_t)n;
-        done += (size_t)n;
-        if (!handle_answers(c, e))
-            return false;
-    }
-    return true;
-}
+#define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before a sender is started again
 
 bool sender_lost(struct collector *c, struct err *e)
 {
@@ -249,13 +25,12 @@ bool sender_lost(struct collector *c, struct err *e)
 
     // The answers that the sender wrote before its end count. The pipe holds no more than
     // ANSWERS_MAX bytes of them.
-    if (s->child.out >= 0 && !read_answers(c, ANSWERS_MAX, &ended, e))
+    if (s->child.out >= 0 && !answers_read(c, ANSWERS_MAX, &ended, e))
         return false;
     for (int i = 0; i < c->lines.count; i++)
         unanswered += c->lines.all[i].state == LINE_OUT ? c->lines.all[i].left : 0;
     int code = child_end(&s->child, how);
-    if (!give_back_lines_out(
-            c, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
+    if (!answers_give_back(c, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
         return false;
     s->writing = NULL;
     lines_forget_numbers(&c->lines);
@@ -302,7 +77,7 @@ bool sender_serve(struct collector *c, struct err *e)
     if (s->in < 0)
         return true;
     int64_t before = s->answered;
-    if (!read_answers(c, ROUND_MAX, &ended, e))
+    if (!answers_read(c, ANSWERS_ROUND, &ended, e))
         return false;
     if (s->answered > before)
         backoff_reset(&s->backoff);
@@ -370,7 +145,7 @@ static bool may_begin(const struct collector *c, const struct line *line)
 {
     int out = lines_in(&c->lines, LINE_OUT);
 
-    if (c->state != SERVE || work_stopping(c) || c->settle.doubt != DOUBT_CLEARED)
+    if (c->state != SERVE || work_stopping(c) || c->in_doubt.step != DOUBT_CLEARED)
         return false;
     if (!c->queue.policy->answers)
         return out == 0 && lines_in(&c->lines, LINE_WRITTEN) == 0;
@@ -465,33 +240,6 @@ bool sender_step(struct collector *c, struct err *e)
             return true;
         finish_line(c);
     }
-    return true;
-}
-
-// The sender may hang or only be slow; the tokens are tried again in any case.
-bool sender_time_out(struct collector *c, struct err *e)
-{
-    int64_t most_ns = c->config->leased.answer_timeout_ms * NS_PER_MS;
-    struct line *line;
-
-    // Without answers, a line that is out is one that the reader has not taken whole. However long
-    // that lasts, only the reader can end it.
-    if (!c->queue.policy->answers)
-        return true;
-    while ((line = lines_older(&c->lines, c->now_ns - most_ns)) != NULL) {
-        log_line("SENDER",
-            "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d %s; does the sender hang?",
-            line->number, c->config->leased.answer_timeout_ms, line->left, line->count,
-            NOUN(line->count, "token", "tokens"));
-        line->timed_out = true;
-        // With the result of its last token the line is over, so the loop does not find it again.
-        for (int i = 0; i < line->count; i++)
-            if (!line->tokens[i].answered &&
-                !sender_result(c, line, &line->tokens[i], RESULT_TRANSIENT, "no answer in time", e))
-                return false;
-    }
-    if (lines_oldest_ns(&c->lines) != CLOCK_NEVER)
-        work_wake_at(c, lines_oldest_ns(&c->lines) + most_ns);
     return true;
 }
 

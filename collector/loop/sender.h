@@ -46,13 +46,5 @@ bool sender_ready(const struct collector *c); // true when the output could take
 bool sender_step(struct collector *c, struct err *e) MUST_USE;
 // Reads what the sender has written, and deals with its answers and its end.
 bool sender_serve(struct collector *c, struct err *e) MUST_USE;
-// Gives up the lines that got no answer in time.
-bool sender_time_out(struct collector *c, struct err *e) MUST_USE;
-// Gives back all tokens that are out without an answer.
-bool sender_return_all(struct collector *c, const char *why, struct err *e) MUST_USE;
 // Ends a sender that we started, if it runs still, and gives back its tokens without an answer.
 bool sender_lost(struct collector *c, struct err *e) MUST_USE;
-// Puts what became of a token into the outbox, and marks the token as answered. `text`: what the
-// history says about it.
-bool sender_result(struct collector *c, struct line *line, struct line_token *t,
-    enum result_kind kind, const char *text, struct err *e) MUST_USE;

@@ -1,5 +1,4 @@
-// Tells the database what became of lines: settles them or gives them back, records answers, and
-// clears up what is in doubt.
+// Tells the database what became of lines: settles them or gives them back, and records answers.
 #pragma once
 
 #include <stdbool.h>
@@ -20,10 +19,6 @@ struct settle {
     int lock_count;      // how often we may hold it: more than once after a request has failed
     int unlock_tag;      // the tag of the request under way that releases it once; 0: none does
     int64_t retry_at_ns; // when to send a request again that failed
-    // The question of doubt, after a lost session: which rows are ours, and which tokens of lines
-    // that were out still wait? It is to be asked, was asked, or is answered.
-    enum settle_doubt { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } doubt;
-    bool rows_left; // the answer to that question did not name all our rows
 };
 
 struct collector;
@@ -33,10 +28,9 @@ void settle_fini(struct collector *c);
 // Forgets what the last session knew of our rows and locks. Call it when a session ends or begins.
 void settle_restart(struct collector *c);
 
-// Asks what is in doubt, settles what is written and records answers.
+// Asks what is in doubt (in_doubt.h), settles what is written and records answers.
 bool settle_step(struct collector *c, struct err *e) MUST_USE;
 // These deal with the answers to the requests of settle_step and settle_give_back.
-bool settle_on_doubt(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 

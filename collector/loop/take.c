@@ -210,7 +210,7 @@ static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
 
-    if (work_stopping(c) || c->settle.doubt != DOUBT_CLEARED ||
+    if (work_stopping(c) || c->in_doubt.step != DOUBT_CLEARED ||
         session_awaits(&c->link.session, QUEUE_TAKE) || !sender_ready(c))
         return false;
     if (!settled && next_is_read(c, due_ms(c)))

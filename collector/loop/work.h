@@ -3,7 +3,7 @@
 //
 //     turn.c       stand by
 //     ring.c       the bell
-//     take.c, take_answer.c, settle.c, peers.c, sender.c  serve
+//     take.c, take_answer.c, settle.c, in_doubt.c, peers.c, sender.c, answers.c  serve
 //     collect.c    serve, as a whole, and the end
 //     collector.c  back off, connect, set up, and the loop
 //
@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "loop/collector.h"
+#include "loop/in_doubt.h"
 #include "loop/link.h"
 #include "loop/peers.h"
 #include "loop/sender.h"
@@ -47,6 +48,7 @@ struct collector {
     struct lines lines;
     struct taking take;
     struct settle settle;
+    struct in_doubt in_doubt;
     struct peers peers;
     struct sender sender;
     bool recheck; // mailroom_announce was called since the last check was sent

@@ -35,7 +35,7 @@ mutant() { # name
         test=(sh collector/tests/timeout_test.sh)
         ;;
     stuck-line) # a line that the reader has not taken whole is given up like one without answers
-        edits=(collector/loop/sender.c '/^bool sender_time_out/,/^}/s/!c->queue.policy->answers/false/')
+        edits=(collector/loop/answers.c '/^bool answers_time_out/,/^}/s/!c->queue.policy->answers/false/')
         target=mailroom-collector
         test=(sh collector/tests/shared_test.sh)
         ;;

@@ -1,0 +1,145 @@
+// After a lost session the database is the truth. One request asks which rows are still ours, and
+// which tokens of lines that were out still wait. A row whose line we do not know is read again. A
+// token that still waits stays in doubt: it is settled when it is taken again, and not written a
+// second time. To settle all tokens up to the last one in doubt instead would lose the tokens in
+// between.
+//
+// Where lines are answered, nothing is in doubt: the answers tell what was sent, and a result is
+// sent again until the database confirms it. By the nonce of the result's row the database knows
+// which results it has recorded already.
+#include "loop/in_doubt.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "base/noun.h"
+#include "loop/work.h"
+#include "queue/queue_lines.h"
+#include "session/column.h"
+
+#define ROWS_MOST 1000 // most rows of ours that one answer names
+
+// True when a line is out and not settled, so that a lost session puts it in doubt. Where lines are
+// answered, none is in doubt, because the answers tell.
+static bool doubtful(const struct collector *c, const struct line *line)
+{
+    return !c->queue.policy->answers && (line->state == LINE_OUT || line->state == LINE_WRITTEN);
+}
+
+bool in_doubt_ask(struct collector *c, struct err *e)
+{
+    struct buf ids;
+    const char *sep = "{";
+
+    buf_init(&ids, SIZE_MAX);
+    // It names the tokens of lines that were out when the session ended, and those that were in
+    // doubt before.
+    for (int i = 0; i < c->lines.count; i++) {
+        const struct line *line = &c->lines.all[i];
+        for (int k = 0; doubtful(c, line) && k < line->count; k++) {
+            buf_printf(&ids, "%s%" PRId64, sep, line->tokens[k].id);
+            sep = ",";
+        }
+    }
+    struct buf more;
+    buf_init(&more, SIZE_MAX);
+    bool ok = doubt_ids(&c->doubt, &more);
+    if (ok && c->doubt.n > 0)
+        // `more` is an array as text: its ids are appended without its two braces.
+        buf_printf(&ids, "%s%.*s", sep, (int)more.len - 2, more.data + 1);
+    buf_append_str(&ids, ids.len > 0 ? "}" : "{}");
+    ok = ok && buf_str(&ids);
+    c->in_doubt.step = DOUBT_ASKED;
+    ok = ok ? queue_send_in_doubt(&c->queue, &c->link.session, ids.data, work_deadline_ns(c), e)
+            : err_memory(e);
+    buf_fini(&ids);
+    buf_fini(&more);
+    return ok;
+}
+
+// Puts the tokens of a line that is out in doubt, and forgets the line. Its row may still be ours;
+// or it may not, because the line was settled, a failover has lost the take, or another collector
+// has the row. In each case a token that still waits must not be written again, and a token that
+// does not wait is settled.
+static bool doubt_line(struct collector *c, struct line *line, struct err *e)
+{
+    for (int i = 0; i < line->count; i++) {
+        const struct line_token *t = &line->tokens[i];
+        if (t->skipped) // not written with this line: in doubt already, or unsendable
+            continue;
+        const struct token token = {
+            .id = t->id, .secret = {.data = t->secret, .len = sizeof t->secret}};
+        if (!doubt_add(&c->doubt, &token, e))
+            return false;
+    }
+    lines_drop(line);
+    return true;
+}
+
+// True when the answer to the question of doubt has ROWS_MOST rows of ours, so some may be missing.
+static bool may_lack_rows(const PGresult *r)
+{
+    return PQntuples(r) >= ROWS_MOST && !PQgetisnull(r, ROWS_MOST - 1, 0);
+}
+
+// Gives up the lines that wait for answers, but whose rows others have freed: an answer that still
+// comes for such a line is late. `r`: the answer to the question of doubt.
+static void give_up_freed(struct collector *c, const PGresult *r)
+{
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        bool ours =
+            may_lack_rows(r); // if some of our rows may be missing, each line counts as ours
+        if (line->state != LINE_OUT || !c->queue.policy->answers)
+            continue;
+        for (int row = 0; row < PQntuples(r); row++)
+            ours = ours ||
+                   (column_int64(r, row, 0) == line->n && column_int64(r, row, 1) == line->nonce);
+        if (ours || outbox_knows(&c->settle.outbox, line->n, line->nonce))
+            continue;
+        log_line("QUEUE", "another collector took us for dead, and has freed a line of %d %s",
+            line->count, NOUN(line->count, "token", "tokens"));
+        line->timed_out = true;
+        line->left = 0;
+        line->state = LINE_OVER;
+        c->ending.returned = c->ending.returned || work_stopping(c);
+    }
+}
+
+bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
+{
+    if (!session_check(r, e))
+        return false;
+    if (PQnfields(r) != 4)
+        return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
+    // First the tokens of our lines are put in doubt, so that those that the answer names as
+    // waiting can be marked.
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        if (doubtful(c, line) && !doubt_line(c, line, e))
+            return false;
+    }
+    give_up_freed(c, r);
+    doubt_close(&c->doubt);
+    // A row of the answer has the n and the nonce of one of our rows in columns 0 and 1; or, after
+    // all of these, the id and the secret of a token that waits in columns 2 and 3.
+    for (int row = 0; row < PQntuples(r); row++) {
+        if (!PQgetisnull(r, row, 0)) {
+            int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
+            // The row is ours, but no line of this process has it: the answer to its take was lost.
+            // It is read again, and goes out before what comes later.
+            if (!lines_knows(&c->lines, n, nonce) && !outbox_knows(&c->settle.outbox, n, nonce) &&
+                !lines_hold_row(&c->lines, n, nonce, e))
+                return false;
+            continue;
+        }
+        struct token t = {.id = column_int64(r, row, 2), .secret = column_field(r, row, 3)};
+        doubt_mark(&c->doubt, &t);
+    }
+    // The tokens that are not marked do not wait any more, so they cannot come twice.
+    doubt_keep_marked(&c->doubt);
+    c->in_doubt.step = DOUBT_CLEARED;
+    c->in_doubt.rows_left = may_lack_rows(r);
+    c->take.look_at_ns = 0;
+    return true;
+}

@@ -1,0 +1,20 @@
+// The question of doubt, after a lost session: which rows are ours, and which tokens of lines that
+// were out still wait?
+#pragma once
+
+#include <stdbool.h>
+
+#include <libpq-fe.h>
+
+#include "base/err.h"
+
+struct in_doubt {
+    enum { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } step; // DOUBT_CLEARED: it is answered
+    bool rows_left;                                      // the answer did not name all our rows
+};
+
+struct collector;
+
+// Asks the question; in_doubt_on_answer deals with the answer.
+bool in_doubt_ask(struct collector *c, struct err *e) MUST_USE;
+bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
