@@ -79,7 +79,7 @@ bool ring_on_silent(struct collector *c, const PGresult *result, struct err *e)
     if (!queue_decode_silent(result, &silent, e))
         return false;
     if (!silent)
-        bell_cleared(&c->bell);
+        bell_none_silent(&c->bell);
     return true;
 }
 

@@ -190,7 +190,7 @@ static bool serve_lines(struct sender *s, struct err *e)
         if (!send_line(s, line, len, e))
             return false;
         // The server ends a connection that is silent, and the next mail would find it closed.
-        if (!input_waiting(&s->input) && !smtp_rest(s->smtp, e))
+        if (!input_waiting(&s->input) && !smtp_hang_up(s->smtp, e))
             return false;
     }
     return true;

@@ -144,16 +144,16 @@ struct smtp *smtp_new(const struct settings *settings, struct err *e)
     s->settings = settings;
     buf_init(&s->body, BODY_MAX);
     buf_init(&s->mail, 2 * BODY_MAX); // base64 makes four bytes of three
-    if (!smtp_rest(s, e)) {
+    if (!smtp_hang_up(s, e)) {
         smtp_free(s);
         return NULL;
     }
     return s;
 }
 
-bool smtp_rest(struct smtp *s, struct err *e)
+bool smtp_hang_up(struct smtp *s, struct err *e)
 {
-    curl_easy_cleanup(s->easy);
+    curl_easy_cleanup(s->easy); // sends QUIT and closes the connection
     s->easy = curl_easy_init();
     if (!s->easy)
         return err_set(e, ERR_SYSTEM, "libcurl cannot be used");

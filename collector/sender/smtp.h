@@ -2,7 +2,7 @@
 //
 // libcurl speaks the protocol and TLS. smtp_send blocks for as long as the
 // server takes, at most the timeout. The connection stays open for the next
-// mail until smtp_rest is called or the server refuses something.
+// mail until smtp_hang_up is called or the server refuses something.
 #pragma once
 
 #include "base/err.h"
@@ -32,7 +32,7 @@ bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
     struct reply *reply, struct err *e) MUST_USE;
 
 // Ends the connection with QUIT, by making a new libcurl handle; the next mail connects again.
-bool smtp_rest(struct smtp *s, struct err *e) MUST_USE;
+bool smtp_hang_up(struct smtp *s, struct err *e) MUST_USE;
 
 // Returns what a reply means for the mail. Pure. `code` is the server's, 0 when it gave none;
 // `command` is the last command that was sent. Only a refusal of RCPT or of the content (DATA) can

@@ -44,10 +44,10 @@ bool bell_should_ask(const struct bell *b, int64_t now_ns)
            b->look_at_ns <= now_ns;
 }
 
-void bell_cleared(struct bell *b)
+void bell_none_silent(struct bell *b)
 {
     if (b->step == BELL_OURS)
-        b->silent_below = 0;
+        b->silent_below = 0; // nobody is left who may have inserted without an announcement
 }
 
 int64_t bell_due_ns(const struct bell *b)

@@ -48,7 +48,7 @@ bool bell_should_ask(const struct bell *b, int64_t now_ns);
 
 // Call it when no running transaction has inserted tokens unannounced: the next look sees all
 // tokens that were not announced.
-void bell_cleared(struct bell *b);
+void bell_none_silent(struct bell *b);
 
 // Returns when to look without an announcement; 0: at once; CLOCK_NEVER: not at all.
 int64_t bell_due_ns(const struct bell *b);

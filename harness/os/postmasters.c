@@ -168,6 +168,7 @@ void postmasters_clear(const char *data_dir)
 
     if (lstat(data_dir, &st) != 0 || !read_lock_file(data_dir, &n))
         return;
+    // Without a start time kill_server spares the process, which has the pid only by chance.
     if (works_in(n.pid, data_dir))
         n.started = process_started(n.pid);
     kill_server(&n, st.st_uid);

@@ -88,7 +88,7 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
            node_err(n, e, "'%s' should be at most 64 small letters, digits and '-'", name);
 }
 
-bool check_is_result_file(const char *path)
+bool is_result_scenario(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -110,7 +110,7 @@ static bool check_name(
         if (!want_name(node_item(tags, i), s->tags[i], e))
             return false;
     // A result folder calls the file scenario.yaml, whatever the scenario is called.
-    if (check_is_result_file(path))
+    if (is_result_scenario(path))
         return true;
     if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
         return node_err(n, e, "'%s' should be the file's name without .yaml", s->name);
@@ -137,7 +137,7 @@ static const struct node *provider_node(const struct node *root)
 // that wrote a result folder's file.
 static bool is_authors_choice(const struct node *provider)
 {
-    return !provider->origin.set && !check_is_result_file(provider->origin.file);
+    return !provider->origin.set && !is_result_scenario(provider->origin.file);
 }
 
 bool check_names_other_provider(const struct scenario *s, const struct node *root)

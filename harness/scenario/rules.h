@@ -29,7 +29,7 @@ MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct e
 
 // True when the file is called scenario.yaml. A result folder keeps its scenario under this name,
 // with all options applied.
-bool check_is_result_file(const char *path);
+bool is_result_scenario(const char *path);
 
 // These two find mistakes of the file. When an option has chosen the provider, they return false,
 // because then the run is skipped; also for a result folder's file, which has the options' values.

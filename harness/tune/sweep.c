@@ -173,7 +173,7 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
     return false;
 }
 
-// --- all of them ----------------------------------------------------------------------
+// --- rounds of runs -------------------------------------------------------------------
 
 // Makes the round that counts round trips: one short run of each pair. Phases of a recorded trace
 // keep their length.

@@ -30,9 +30,9 @@ static void put_latency(struct buf *out, const struct histogram *h)
             (double)histogram_percentile(h, 99) / 1e6, (double)h->max / 1e6);
 }
 
-// Returns the last sample before until_ns that no earlier row has passed; NULL: none. *before is
-// the last one that earlier rows have passed, for differences: so the growth between two samples
-// within one second counts, too. Without such a sample it is the first of all. NULL: none.
+// Returns the last sample before until_ns, if no earlier row has used it; NULL: there is none.
+// *before is the last sample that an earlier row has used, or else the first of all, so that what
+// grew between two samples of one second counts, too. *before is NULL if it is the returned one.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {

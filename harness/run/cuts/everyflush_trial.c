@@ -280,7 +280,7 @@ static bool is_flush_trial_done(const struct flush_trial_setting *setting, struc
 }
 
 // Waits until the trial is done, for drain_limit_ns at most; after the last token only until
-// stop_waiting_ns. Returns true as well when tokens are missing then; false only on failure or
+// stop_waiting_ns. Returns true even if tokens are still missing then; false only on failure or
 // interrupt.
 static bool wait_for_tokens(const struct flush_trial_setting *setting, struct subject *subject,
     PGconn *conn, const struct token_facts *f, struct err *e)
