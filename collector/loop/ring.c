@@ -44,7 +44,8 @@ bool ring_let_go_if_fast(struct collector *c, struct err *e)
             return false;
         b->look_at_ns = look_at_ns;
     } else if (b->step == BELL_LET_GO || !c->queue.bell[0]) {
-        // Tokens come slowly, and are to be announced again, so no look is planned.
+        // Tokens come slowly, and are to be announced again. With a bell one more look is due, at
+        // once, after which the bell is taken; without one no look is planned.
         b->look_at_ns = 0;
     }
     return true;

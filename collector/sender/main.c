@@ -85,8 +85,9 @@ static bool answer_line(const struct sender *s, size_t place, const struct reply
     return !s->answers || write_all_out(text, (size_t)len, e);
 }
 
-// Pauses before the next try. Each pause in a row is twice the one before, up to PAUSE_MAX_NS.
-static void pause_line(struct sender *s)
+// Pauses before the next try; TERM or INT ends the pause early. Each pause in a row is twice the
+// one before, up to PAUSE_MAX_NS.
+static void pause_sending(struct sender *s)
 {
     s->pause_ns = s->pause_ns ? clock_min(2 * s->pause_ns, PAUSE_MAX_NS) : PAUSE_FIRST_NS;
     sleep_until(clock_now_ns() + s->pause_ns);
@@ -124,7 +125,7 @@ static bool attempt_until_done(
         if (reply->outcome == MAIL_TRANSIENT && tries++ >= (int)s->settings.attempts)
             return true;
         log_line("MAIL", "line %" PRId64 " is tried again: %s", s->number, reply->text);
-        pause_line(s);
+        pause_sending(s);
     }
 }
 
@@ -134,7 +135,7 @@ static bool give_up_line(struct sender *s, const struct reply *reply, struct err
 {
     bool ok = answer_line(s, 0, reply, e);
 
-    pause_line(s);
+    pause_sending(s);
     return ok;
 }
 

@@ -52,5 +52,6 @@ void bell_none_silent(struct bell *b)
 
 int64_t bell_due_ns(const struct bell *b)
 {
+    // While the bell is let go nobody announces, so without a plan a look is due at once.
     return b->look_at_ns > 0 || b->step == BELL_LET_GO ? b->look_at_ns : CLOCK_NEVER;
 }

@@ -30,7 +30,7 @@ struct bell {
     } step;
     uint64_t silent_below; // running transactions below this may have stayed silent; 0: none has
     int64_t pause_ns;      // the last pause between two looks, or two tries to take the bell
-    int64_t look_at_ns;    // 0: no look is planned
+    int64_t look_at_ns;    // when the next look is planned; 0: in BELL_LET_GO at once, else none
 };
 
 // Call it with the answer to a try to take the bell. silent_below > 0: the bell is ours, and

@@ -58,6 +58,8 @@ static void print_bash_option_with_argument(const struct option_text *o, void *u
         printf(" --%s", o->name);
 }
 
+// Prints a branch of bash's `case` for each row of `arguments`: it sets `words` to the row's words,
+// or to the output of its command.
 static void print_bash_arguments(void)
 {
     for (size_t i = 0; i < ARGUMENTS; i++) {

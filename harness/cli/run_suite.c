@@ -211,8 +211,9 @@ static void show_so_far(struct tally *t, const struct options *o)
 }
 
 // Drops the record's lines from memory. They would grow for as long as the soak goes on, and they
-// are needed no more: the tables have them, and the file keeps them. The lines of an earlier call
-// have all been used when the first segment is made now.
+// are needed no more: the tables have them, and the file keeps them. When a soak is
+// continued, the record's segments come first, so all their lines were used before this process
+// makes a segment of its own.
 static void forget_lines(struct tally *t)
 {
     json_array_clear(t->known);

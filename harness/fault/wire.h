@@ -28,6 +28,7 @@ struct wire_message {
     size_t text_len;
 };
 
+// Begins to follow what one side, `sender`, sends on a new connection.
 void wire_init(struct wire *w, enum message_sender sender);
 
 // Call this at a boundary (w->left == 0). Returns true when the bytes identify the message that

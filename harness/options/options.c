@@ -224,7 +224,8 @@ static const struct {
 
 #define OPTIONS (sizeof table / sizeof *table)
 
-static bool needs_value(size_t row, struct err *e)
+// Sets the error for an option of the table that was given without its value. Returns false.
+static bool refuse_missing_value(size_t row, struct err *e)
 {
     return err_set(e, ERR_USAGE, "option '--%s' needs a value", table[row].name);
 }
@@ -236,7 +237,7 @@ static bool take_option(struct options *o, size_t row, const char *value, struct
 
     // With an empty --out, folders would be made in the root of the file system.
     if (strcmp(table[row].name, "out") == 0 && !*value)
-        return needs_value(row, e);
+        return refuse_missing_value(row, e);
     // A file that cannot be written is refused now, and not after hours of work.
     if (table[row].store == STORE_FILE && !file_is_writable(table[row].name, value, e))
         return false;
@@ -442,7 +443,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         if ((o->foreign = foreign_name(word, scope)) != NULL)
             return err_set(e, ERR_USAGE, "%s has no option '--%s'", argv[0], o->foreign);
         if (id == ':')
-            return needs_value((size_t)optopt - FIRST_ROW, e);
+            return refuse_missing_value((size_t)optopt - FIRST_ROW, e);
         if (id == '?' || id == 'q')
             return refuse_option(word, argv[0], scope, e);
         if (!take_option(o, (size_t)id - FIRST_ROW, optarg, e) ||

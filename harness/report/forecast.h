@@ -14,8 +14,8 @@ struct forecast {
     bool together; // true: `disk` is what all runs need together, because they share a server
 };
 
-// Adds runs that each have a load of this length, this many tokens, and this many servers of our
-// own.
+// Adds runs, one after another, that each have a load of this length and this many tokens. servers:
+// how many of our servers keep their data on this machine at the same time; 0: none.
 void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tokens, int servers);
 
 // Adds the trials of one run (cuts, kills or states of a disk), which all use one server. A trial

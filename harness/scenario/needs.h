@@ -13,8 +13,8 @@ void needs_resolve(struct scenario *s, const char *collector, bool promised);
 // postgres.schema support it. ERR_SKIP says what is missing.
 MUST_USE bool needs_met(const struct scenario *s, struct err *e);
 
-// Removes the expectations about metrics that are not for such a subject, or that rest on a promise
-// which the subject does not make.
+// Removes the expectations about metrics that are not for the scenario's kind of subject, and those
+// that rest on a promise which the subject does not make.
 void needs_drop_expectations(struct scenario *s);
 
 // Appends the words of the promises, comma-separated.

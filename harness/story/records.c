@@ -120,8 +120,8 @@ void write_records(struct writer *w, enum event_kind kind)
         if (!is_kept(w, kind, records, count, i))
             continue;
         memcpy(event.record, records + i * vocabulary[kind].size, vocabulary[kind].size);
-        // The text has growths in place of sums. A growth counts from the record before, if that is
-        // written too; otherwise from 0.
+        // What is a running sum in the record is a growth in the text: since the record before, if
+        // that is written too; otherwise since 0.
         const char *before = event_record_before(w->h, &event, i);
         size_t b = before ? (size_t)(before - records) / vocabulary[kind].size : 0;
         w->defaults.before = NULL;

@@ -35,17 +35,18 @@ static uint64_t power_of_base(size_t exponent)
     return result;
 }
 
-// Adds a letter, which is not 0, to the row. Returns the hash of the row's last `window` letters; 0
-// while the row has fewer letters.
-static uint64_t roll_hash(struct row *r, size_t window, unsigned char letter)
+// Adds a letter, which is not 0, to the row. Returns the hash of the row's last `length` letters; 0
+// while the row has fewer. All calls for a row must give the same length, for which the factor is
+// kept.
+static uint64_t roll_hash(struct row *r, size_t length, unsigned char letter)
 {
-    size_t place = r->len++ % window;
-    unsigned char leaving = r->len > window ? r->window[place] : 0;
+    size_t place = r->len++ % length;
+    unsigned char leaving = r->len > length ? r->window[place] : 0;
 
-    r->factor = r->factor ? r->factor : power_of_base(window);
+    r->factor = r->factor ? r->factor : power_of_base(length);
     r->window[place] = letter;
     r->hash = r->hash * hash_base + letter - leaving * r->factor;
-    return r->len >= window ? r->hash : 0;
+    return r->len >= length ? r->hash : 0;
 }
 
 static uint64_t hash_of(const char *text, size_t len)

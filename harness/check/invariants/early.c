@@ -171,7 +171,9 @@ static bool holds_token_announced_before(
     return false;
 }
 
-// Returns how long after the acknowledgement of its COMMIT an announcement may still arrive.
+// Returns how long an announcement may still take after the COMMIT of its token was acknowledged:
+// the slack, but no more than a quarter of the timeout, or with a short timeout the slack would
+// also excuse a line at half of it.
 static int64_t travel_ns(const struct check *c)
 {
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);

@@ -112,7 +112,7 @@ bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e
     const struct sample *ignored;
 
     buf_append_str(out, csv_head);
-    // The first row counts from the last sample before the load.
+    // This passes the samples before the load, so that the first row counts from the last of them.
     sample_of(&w, r->ledger->start_ns, &ignored);
     return intervals_each_second(r->ledger, put_interval_row, &w, e);
 }

@@ -82,24 +82,26 @@ static const char *first_inconclusive_reason(const struct cutreport *c)
     return "the reason is not known";
 }
 
-// Adds the reasons why a pass cannot be given, if too many points were not judged: of all points,
-// or of one kind.
-static void doubt_cuts(const struct cutreport *c, const struct report_cuts *n, struct cutverdict *v)
+// Adds the reasons why a pass cannot be given: too many of all points, or of the points of one kind
+// of message, were not judged.
+static void doubt_cuts(
+    const struct cutreport *c, const struct report_cuts *counts, struct cutverdict *v)
 {
     size_t unjudged = 0;
     struct cutkind k;
 
     for (size_t i = 0; cutkinds_next(c, &i, &k);)
         unjudged += k.unjudged;
-    bool many = unjudged > unjudged_floor && (double)unjudged > unjudged_most * (double)n->tried;
-    if (many && n->reached < n->tried)
+    bool many =
+        unjudged > unjudged_floor && (double)unjudged > unjudged_most * (double)counts->tried;
+    if (many && counts->reached < counts->tried)
         add_reason(v,
             "%zu of %zu messages never came again: the same workload led to other messages; repeat "
             "it when idle",
-            n->tried - n->reached, n->tried);
-    if (many && n->inconclusive > 0)
-        add_reason(v, "%zu of %zu trials were inconclusive: %s", n->inconclusive, n->tried,
-            first_inconclusive_reason(c));
+            counts->tried - counts->reached, counts->tried);
+    if (many && counts->inconclusive > 0)
+        add_reason(v, "%zu of %zu trials were inconclusive: %s", counts->inconclusive,
+            counts->tried, first_inconclusive_reason(c));
     for (size_t i = 0; cutkinds_next(c, &i, &k);)
         if ((double)(k.tried - k.unjudged) < kind_least * (double)k.tried)
             add_reason(v, "%zu of %zu trials at %s %s were not judged", k.unjudged, k.tried,
