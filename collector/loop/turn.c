@@ -41,10 +41,10 @@ enum turn_claim turn_claim(const struct collector *c)
         return CLAIM_GRACE;
     // The lease counts only while we watched, because we may have been stopped ourselves.
     if (c->now_ns - t->looked_ns > WATCH_NS)
-        return CLAIM_FREE;
+        return CLAIM_FROM_NOBODY;
     if (t->idle_since_ns != CLOCK_NEVER && c->now_ns - t->idle_since_ns >= work_lease_ns(c->config))
         return CLAIM_LEASE;
-    return CLAIM_FREE;
+    return CLAIM_FROM_NOBODY;
 }
 
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
@@ -85,11 +85,12 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
              c->now_ns - t->looked_ns > WATCH_NS)
         t->idle_since_ns = c->now_ns;
     t->looked_ns = c->now_ns;
-    if (turn_claim(c) != CLAIM_FREE) {
+    if (turn_claim(c) != CLAIM_FROM_NOBODY) {
+        // The grace or the lease of this holder is over, so we ask for the queue at once.
         t->look_at_ns = c->now_ns;
     } else if (!c->queue.policy->exclusive || abandoned(c)) {
-        // Only a backend that has lost its client can block us here, or an administrator's command.
-        // Both end soon, so we look again soon.
+        // Nobody has to be waited for. Only a backend that has lost its client can block us, or an
+        // administrator's command. Both end soon, so we look again soon.
         t->look_at_ns = c->now_ns + SOON_NS;
     } else {
         t->look_at_ns = c->now_ns + POLL_NS;

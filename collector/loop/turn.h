@@ -35,9 +35,9 @@ void turn_reset(struct collector *c);
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;
 // Returns from whom we may take the queue.
 enum turn_claim {
-    CLAIM_FREE,  // from nobody: it must be free, or have been ours before
-    CLAIM_GRACE, // from the holder that we saw, whose grace is over
-    CLAIM_LEASE, // from the holder of the epoch that we saw, whose lease is over
+    CLAIM_FROM_NOBODY, // from nobody: it must be free, or have been ours before
+    CLAIM_GRACE,       // from the holder that we saw, whose grace is over
+    CLAIM_LEASE,       // from the holder of the epoch that we saw, whose lease is over
 };
 enum turn_claim turn_claim(const struct collector *c);
 

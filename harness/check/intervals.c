@@ -9,7 +9,7 @@ static const int64_t highest_ns = 60 * NS_PER_S;
 
 struct counts {
     uint64_t intended, committed;
-    int64_t waiting; // committed tokens that must be delivered and have no first delivery yet
+    int64_t backlog_change; // of the committed tokens that must be delivered and were not yet
 };
 
 // A token that changed while it waited may rightly be passed over.
@@ -30,7 +30,7 @@ static size_t second_of(const struct ledger *l, int64_t ns, size_t count)
     return second < 0 ? 0 : (size_t)second >= count ? count - 1 : (size_t)second;
 }
 
-// Counts the tokens of each second. `waiting` is at first how much it changes in the second.
+// Counts the tokens of each second.
 static void count_tokens(const struct ledger *l, struct counts *counts, size_t count)
 {
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
@@ -41,9 +41,9 @@ static void count_tokens(const struct ledger *l, struct counts *counts, size_t c
         if (txn->outcome == TXN_COMMITTED)
             counts[second_of(l, txn->ended_ns, count)].committed++;
         if (must_be_delivered(l, t)) {
-            counts[second_of(l, txn->ended_ns, count)].waiting++;
+            counts[second_of(l, txn->ended_ns, count)].backlog_change++;
             if (l->tokens[t].deliveries > 0)
-                counts[second_of(l, ledger_read_ns(l, t), count)].waiting--;
+                counts[second_of(l, ledger_read_ns(l, t), count)].backlog_change--;
         }
     }
 }
@@ -81,7 +81,7 @@ static void begin_second(struct interval *i, size_t second, const struct counts 
     i->length_ns = NS_PER_S;
     i->intended = counts->intended;
     i->committed = counts->committed;
-    i->backlog += counts->waiting;
+    i->backlog += counts->backlog_change;
     i->delivered = i->lines = 0;
     histogram_clear(i->from_intended);
     histogram_clear(i->from_commit);

@@ -173,7 +173,9 @@ struct free_time timeline_allowance(const struct timeline *t, int64_t from_ns, i
             sum.cause = s->cause;
             continue;
         }
-        // What is on its way when the fault ends still arrives late; what starts later does not.
+        // A wait grows by no more than the time that the fault lasts within it, and one step: what
+        // is on its way when the fault ends still arrives late, what starts later does not. And it
+        // grows by no more than all steps of a token's way together.
         int64_t lasts_ns = clock_min(s->until_ns, until_ns) - clock_max(s->from_ns, from_ns);
         sum.ns += clock_min(s->allows_ns, lasts_ns + s->step_ns);
         sum.cause = s->cause;

@@ -179,7 +179,9 @@ static void serve_proxy(struct console *c, struct sources *from)
     }
 }
 
-// Checks that --to is a conninfo or a URI, before libpq reports errors about other options.
+// Checks that --to is a conninfo or a URI. target_init would check it, too, but its error would
+// name
+// --postgres.
 static bool check_to(const char *to, struct err *e)
 {
     PQconninfoOption *parsed = PQconninfoParse(to, NULL);

@@ -195,8 +195,9 @@ bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut 
         ok = read_interval(d, &cache, at_ns, e);
         r->flushed++;
     }
-    // The image now has all writes of the last interval, and the next state needs all of them. So
-    // the choice among them is written over the image and undone later.
+    // The image now has all writes of the last interval, because the next state needs them. What a
+    // power cut leaves of them, as the seed says, is written over the image, and undone before the
+    // next state.
     ok = ok && put_choice(d, &cache, seed, left, e);
     cache_fini(&cache);
     return ok;

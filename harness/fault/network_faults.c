@@ -28,9 +28,9 @@ static bool begin_silence(struct fault_context *c, struct fault_record *r, struc
     return true;
 }
 
-// Ends a fault in the kernel. Both ends are healed even after an error. The filter's own counters
-// prove the fault.
-static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struct err *e)
+// Ends a silence that the kernel's filter makes, and not the proxy. Both ends are healed even after
+// an error. The filter's own counters prove the fault.
+static bool end_kernel_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t at_server = 0, at_collector = 0;
     bool ok =
@@ -53,7 +53,7 @@ static bool end_in_kernel(struct fault_context *c, struct fault_record *r, struc
 static bool end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)
-        return end_in_kernel(c, r, e);
+        return end_kernel_silence(c, r, e);
     bool to_server = is_silent_direction(r->spec, TO_SERVER);
     bool to_collector = is_silent_direction(r->spec, TO_COLLECTOR);
     struct proxy_counts counts = proxy_counts(c->proxy);

@@ -47,6 +47,7 @@ bool fault_dirty(struct fault_context *c, struct fault_record *r, struct err *e)
     if (stop_mode_of(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
+    // It takes the connection over.
     bool ok = conn && disk_dirty_pages(fault_server_disk(s), conn, e);
     // Nothing was broken before this moment.
     r->began_ns = clock_now_ns();
@@ -136,9 +137,9 @@ static bool promote_standby(struct fault_context *c, struct fault_record *r, str
 static const int64_t reload_limit_ns = 10 * NS_PER_S;
 static const int64_t poll_ns = 5 * NS_PER_MS;
 
-// Waits until new sessions get the value `want`, because pg_reload_conf does not wait until the
-// postmaster has read its files. Fails after 10 s.
-static bool await_setting(struct fault_context *c, const char *want, struct err *e)
+// Waits until new sessions get `want` (on or off) for default_transaction_read_only, because
+// pg_reload_conf does not wait until the postmaster has read its files. Fails after 10 s.
+static bool await_read_only(struct fault_context *c, const char *want, struct err *e)
 {
     int64_t deadline = clock_now_ns() + reload_limit_ns;
 
@@ -166,7 +167,7 @@ static bool refuse_writes(struct fault_context *c, struct fault_record *r, struc
     r->kept = r; // not NULL, so that fault_abandon undoes the setting when the run ends early
     r->began_ns = clock_now_ns();
     return sql_exec(c->admin, "ALTER SYSTEM SET default_transaction_read_only = on", e) &&
-           sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "on", e);
+           sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_read_only(c, "on", e);
 }
 
 // Ends read-only-server. The refused statements only add to the evidence: that new sessions were
@@ -176,7 +177,7 @@ static bool accept_writes(struct fault_context *c, struct fault_record *r, struc
     unsigned refused = 0;
     bool ok = r->kept && fault_admin(c, e) &&
               sql_exec(c->admin, "ALTER SYSTEM RESET default_transaction_read_only", e) &&
-              sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_setting(c, "off", e);
+              sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_read_only(c, "off", e);
 
     r->kept = NULL;
     if (c->server->log_is_live)

@@ -29,10 +29,9 @@ static bool parse_heal(struct words *w, struct order *o, struct err *e);
 static const struct {
     const char *name;
     const char *takes;
-    bool (*parse)(struct words *w, struct order *o, struct err *e); // NULL: no words follow the
-                                                                    // name, except "for TIME"
-    bool lasts;                                                     // the order may end with "for
-                                                                    // TIME"
+    // NULL: no words follow the name, except "for TIME".
+    bool (*parse)(struct words *w, struct order *o, struct err *e);
+    bool lasts; // the order may end with "for TIME"
     const char *help;
 } orders[ORDER_COUNT] = {
     [ORDER_CUT_AT] = {"cut-at", "[before|after] [N] MESSAGE", parse_cut, false,

@@ -30,6 +30,8 @@ static bool find_folder(char out[PATH_MAX])
     return home && *home == '/' && path_join(out, home, ".local/state/mailproof", &ignored);
 }
 
+// Reads the key that makes marks. False: there is none, or it is not a regular file that only this
+// user can read.
 static bool read_mark_key(const char *path, uint8_t key[KEY_LEN])
 {
     struct stat st;

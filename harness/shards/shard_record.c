@@ -54,7 +54,8 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
 }
 
 // Reads all lines. A process that was killed while it wrote leaves half a line at the end. This
-// line is skipped, *half is set, and *whole is the length of the file without it.
+// line is skipped, *half is set, and *whole is the length of the file without it. *finished: the
+// last whole line says that the shard is finished.
 static bool take_record_lines(
     struct record *r, FILE *file, off_t *whole, bool *half, bool *finished, struct err *e)
 {

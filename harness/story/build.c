@@ -276,6 +276,9 @@ static bool (*const build_special[EVENT_KINDS])(struct build *, struct event *, 
     [EVENT_ATTEMPT] = build_attempt,
 };
 
+// Completes an event of the story and adds its record to the history: checks that the event has the
+// word that its kind needs, fills in the defaults, and makes sums of growths. It completes a copy,
+// because build_special asks which words `source` was given.
 static bool build_event(struct build *b, const struct event *source, struct err *e)
 {
     const struct kind *k = &vocabulary[source->kind];
@@ -290,8 +293,8 @@ static bool build_event(struct build *b, const struct event *source, struct err 
     // Each token of a row has defaults of its own, so build_row completes it.
     if (source->kind != EVENT_ROW)
         event_complete(&event, &b->defaults);
-    // The history keeps sums, the story growths. This comes first, because the append below may
-    // move the record to which `before` points.
+    // The story says by how much a counter grew since the record before, the history keeps the sum.
+    // This comes first, because the append below may move the record to which `before` points.
     event_accumulate(&event, b->defaults.before, 1);
     bool ok = !build_special[source->kind] || build_special[source->kind](b, &event, e);
     b->source = NULL;

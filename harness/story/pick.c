@@ -78,7 +78,7 @@ static void guess_written(struct writer *w)
     if (log.line_count > 0)
         memcpy(w->guessed, log.lines, log.line_count * sizeof *w->guessed);
     for (size_t i = 0; i < log.line_count; i++)
-        w->guessed[i].seen_ns = 0;
+        w->guessed[i].seen_ns = 0; // not known, so both times are guessed, as the reader does
     log.lines = w->guessed;
     l.log = &log;
     ledger_guess_written(&l);

@@ -239,8 +239,8 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
     if (!w->line_kept[i])
         return;
     event.line.process = w->process_no[line->process];
-    // When both times are missing, build.c guesses them from the faults. So only a time that
-    // differs from the guess is written.
+    // The reader guesses each of the two times that is missing (build.c). So only a time that
+    // differs from that guess is written.
     if (!w->explain && line->empty_ns == w->guessed[i].empty_ns)
         event_unset(&event, "empty");
     if (!w->explain && line->seen_ns == w->guessed[i].seen_ns)

@@ -209,10 +209,11 @@ static bool index_openers(struct early *t)
         // A transaction that was rolled back announces nothing.
         if (!txn->commit_ns || (txn->outcome != TXN_COMMITTED && txn->outcome != TXN_UNKNOWN))
             continue;
-        // A token that never came out belongs to no line, and gets the place after the last.
-        int64_t *oldest = &t->oldest_ns[seen->deliveries ? seen->first_line : log->line_count];
-        if (seen->deliveries)
+        if (seen->deliveries) {
+            int64_t *oldest = &t->oldest_ns[seen->first_line];
             *oldest = clock_min(*oldest, txn->commit_ns);
+        }
+        // A token that never came out belongs to no line, but may have opened a window that fired.
         if (!seen->deliveries || t->sharers)
             t->fired.items[t->fired.count++] = (struct txn_span){
                 txn->commit_ns, txn->ended_ns + travel_ns(c) +

@@ -71,7 +71,8 @@ struct lateness {
     int64_t due_ns;     // when the token was due
 };
 
-// Decides whether a token whose clock starts at start_ns is late. It is not late when it came in
+// Decides whether a token whose clock starts at start_ns, and which first came in line `index`, is
+// late. It is not late when it came in
 // time, when it would have come in time without the faults, or when a cause excuses it.
 static struct lateness lateness_since(const struct late *t, uint32_t index, int64_t start_ns)
 {

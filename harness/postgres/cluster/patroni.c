@@ -277,6 +277,7 @@ static bool patroni_conninfo(
         p->at.servers[1].port, p->at.servers[2].port, user, s->password, dbname);
 }
 
+// Implements `address` of struct provider: the socket of the cluster's proxy.
 static bool patroni_address(
     const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {

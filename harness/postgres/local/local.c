@@ -475,7 +475,7 @@ static void local_close(struct server *s)
     if (postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(postmaster, clock_now_ns() + stop_limit_ns, NULL);
     if (l->standby && !local_kill(l, l->standby, &ignored))
-        process_wait(l->standby, CLOCK_NEVER, NULL);
+        process_wait(l->standby, clock_now_ns() + stop_limit_ns, NULL);
     disk_remove(&l->disk);
     workdir_remove(&l->dir);
     free(l);

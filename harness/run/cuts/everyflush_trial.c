@@ -171,9 +171,11 @@ bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct er
 }
 
 // Looks for torn pages, which show as broken tuples, or as an index that does not agree with its
-// table. Counts what it finds; false when a query fails.
+// table. Counts the tuples. False when a query fails, as the check of a broken index does; the
+// caller counts that as damage, too.
 static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct err *e)
 {
+    // Only permanent tables are examined: every recovery empties an unlogged one.
     static const char heaps[] =
         "SELECT format('%s block %s: %s', c.relname, v.blkno, v.msg) FROM pg_class c, LATERAL "
         "verify_heapam(c.oid) v WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND "
@@ -182,7 +184,6 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
         "SELECT bt_index_check(i.indexrelid, true) FROM pg_index i JOIN pg_class c ON c.oid = "
         "i.indexrelid JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'btree' AND "
         "c.relkind = 'i' AND c.relnamespace = 'public'::regnamespace AND i.indisvalid";
-    // Only permanent tables are examined: every recovery empties an unlogged one.
     PGresult *rows = sql_query(conn, heaps, 0, NULL, e);
 
     if (!rows)
