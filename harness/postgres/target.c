@@ -68,7 +68,7 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
     if (!t->options)
         return err_memory(e);
     t->user = target_value(t, "user");
-    return (t->user || err_set(e, ERR_USAGE, "--postgres: the conninfo names no user")) &&
+    return (t->user || err_set(e, ERR_USAGE, "the conninfo names no user")) &&
            target_random(t->password, TARGET_PASSWORD_LEN, e) &&
            target_random(t->unique, TARGET_UNIQUE_LEN, e);
 }
