@@ -209,6 +209,18 @@ static bool send_control_line(const char *text)
     return write(control, line, (size_t)length) == length;
 }
 
+// The harness is gone, so the disk only serves until it is unmounted. If its power is cut at that
+// moment, it is switched off, so that the held requests are answered and the file can be unmounted.
+static void lose_harness(struct server *s)
+{
+    if (s->device.power == POWER_DARK)
+        s->device.power = POWER_OFF;
+    if (s->state == STARTING)
+        fuse_session_exit(s->session);
+    else
+        s->state = DESERTED;
+}
+
 // Carries out a line of the harness, and answers it. "serve" says that the file is mounted; every
 // other line is a command for the device.
 static void run_control_line(struct server *s, char *line)
@@ -220,12 +232,9 @@ static void run_control_line(struct server *s, char *line)
     else
         commands_run(&s->device, line, text, sizeof text);
     if (!send_control_line(text))
-        s->state = DESERTED;
+        lose_harness(s);
 }
 
-// Reads commands. When the harness is gone, the disk only serves until it is unmounted. If its
-// power is cut at that moment, it is switched off, so that the held requests are answered and the
-// file can be unmounted.
 static void read_commands(struct server *s)
 {
     ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);
@@ -233,12 +242,7 @@ static void read_commands(struct server *s)
     if (got < 0 && errno == EINTR)
         return;
     if (got <= 0) {
-        if (s->device.power == POWER_DARK)
-            s->device.power = POWER_OFF;
-        if (s->state == STARTING)
-            fuse_session_exit(s->session);
-        else
-            s->state = DESERTED;
+        lose_harness(s);
         return;
     }
     s->line_length += (size_t)got;
