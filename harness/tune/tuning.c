@@ -47,7 +47,11 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         p->values[id] = NAN;
     t->tune.count++;
-    return units_duration(timeout, &p->timeout_ns, e) || err_prefix(e, "--timeout");
+    if (!units_duration(timeout, &p->timeout_ns, e))
+        return err_prefix(e, "--timeout");
+    // A scenario takes no longer one.
+    return p->timeout_ns <= 3600 * NS_PER_S ||
+           err_set(e, ERR_USAGE, "--timeout takes up to 1h, not '%s'", timeout);
 }
 
 static bool add_limit(struct tuning *t, const char *limit, struct err *e)
