@@ -180,8 +180,12 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
     char login[NAMES_MAX];
 
     names_login(login, token);
-    for (uint32_t i = d->from[token]; i < d->from[token + 1]; i++)
-        json_array_append_new(list, delivery_json(l, &l->log->deliveries[d->at[i]]));
+    for (uint32_t i = d->from[token]; list && i < d->from[token + 1]; i++) {
+        if (json_array_append_new(list, delivery_json(l, &l->log->deliveries[d->at[i]])) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
     return json_pack("{s:I, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:b, s:s?, s:o, "
                      "s:o}",
         "token", (json_int_t)token, "login", login, "kind", token_kind_name(l->plan->kinds[token]),
