@@ -117,6 +117,15 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
     return NULL;
 }
 
+// Names a statement in an error by its beginning: by what stands before its first line end or
+// semicolon.
+static void name_statement(const char *sql, char name[80])
+{
+    size_t len = strcspn(sql, "\n;");
+
+    snprintf(name, 80, "%.*s", (int)(len < 60 ? len : 60), sql);
+}
+
 bool sql_exec(PGconn *conn, const char *sql, struct err *e)
 {
     PGresult *result = PQexec(conn, sql);
@@ -125,7 +134,7 @@ bool sql_exec(PGconn *conn, const char *sql, struct err *e)
 
     if (!ok) {
         char doing[80];
-        snprintf(doing, sizeof doing, "%.60s", sql);
+        name_statement(sql, doing);
         sql_fail(conn, result, doing, e);
     }
     PQclear(result);
@@ -141,7 +150,7 @@ PGresult *sql_query(
     if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
         return result;
     char doing[80];
-    snprintf(doing, sizeof doing, "%.60s", sql);
+    name_statement(sql, doing);
     sql_fail(conn, result, doing, e);
     PQclear(result);
     return NULL;

@@ -57,7 +57,9 @@ static bool skip_missing_feature(const struct manifest *m, struct err *e)
 
     if (why.kind != ERR_SQL || strcmp(why.sqlstate, FEATURE_NOT_SUPPORTED) != 0)
         return err_prefix(e, "%s/%s", m->name, m->superuser);
-    return err_set(e, ERR_SKIP, "this server lacks what %s needs: %s", m->name, why.text);
+    // Without DETAIL and HINT, which come after a semicolon.
+    return err_set(e, ERR_SKIP, "this server lacks what %s needs: %.*s", m->name,
+        (int)strcspn(why.text, ";"), why.text);
 }
 
 // Runs the manifest's SQL file as superuser, if it names one.

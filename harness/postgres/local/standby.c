@@ -2,6 +2,7 @@
 // too.
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "os/block_group.h"
@@ -33,6 +34,9 @@ static bool base_backup(const struct server *s, struct err *e)
 
     if (!path_join(program, l->bindir, "pg_basebackup", e))
         return false;
+    if (access(program, X_OK) != 0)
+        return err_set(e, ERR_SKIP,
+            "a standby is made with pg_basebackup, which is not among this server's programs");
     const char *argv[] = {program, "--host", l->dir.server, "--port", l->port, "--username",
         s->superuser, "--pgdata", l->standby_data, "--wal-method=stream", "--checkpoint=fast",
         "--write-recovery-conf", NULL};
