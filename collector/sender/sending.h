@@ -1,0 +1,27 @@
+// The loop of the sender: a line, its mails, and their answers.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "sender/input.h"
+#include "sender/mail.h"
+#include "sender/rate.h"
+#include "sender/settings.h"
+#include "sender/smtp.h"
+
+struct sending {
+    struct settings settings;
+    struct template templates[2]; // for the actions 1 and 2
+    struct smtp *smtp;
+    struct rate rate;
+    struct input input;
+    bool answers;
+    int64_t number;   // the number of the line in hand, counted from 1
+    int64_t pause_ns; // the last pause before another try; 0: the last try succeeded
+};
+
+// Sends line after line. Returns true at the end of the input, or after TERM or INT; false: an
+// error that ends the sender.
+bool sending_serve(struct sending *s, struct err *e) MUST_USE;
