@@ -59,8 +59,9 @@ static bool send_setup(struct collector *c, struct err *e)
     return queue_send_setup(&c->queue, &l->session, work_deadline_ns(c), e);
 }
 
-// Waits twice until all requests are answered: first the question which backend serves us, which
-// connect_step has sent; then those that send_setup sends.
+// Waits for three things in turn: the answer which backend serves us, for which connect_step has
+// asked; that no pooler lends the session to others; and the answers to the set-up. send_setup
+// waits for the second, and then sends the set-up.
 static bool set_up_step(struct collector *c, enum state *next, struct err *e)
 {
     if (c->link.session.count > 0)

@@ -236,11 +236,13 @@ static void count_settled(struct collector *c, const struct line *line)
             doubt_mark(&c->doubt, &t);
         }
     }
+    // Only dead letters: the answer to the take has counted what was passed over.
     tally_add(&c->tally, &c->metrics->meters, &(struct passed){0}, dead, c->now_ns);
     work_count(c, METER_TOKENS_PASSED, line->sendable);
     doubt_drop_marked(&c->doubt);
-    // When everything that waited is settled, tokens that are still in doubt were passed over,
-    // because no line had them: their accounts were in another status.
+    // The line left nothing over, and no row is held. So no line will come for the tokens that are
+    // still in doubt: they were passed over, because they were consumed, had expired, or had an
+    // account whose status does not allow their action.
     if (line->none_after && c->lines.held_count == 0 && !c->in_doubt.rows_left)
         doubt_clear(&c->doubt);
 }

@@ -322,7 +322,7 @@ bool take_on_answer(struct collector *c, PGresult *r, struct err *e)
 
     if (!session_check(r, e)) {
         PQclear(r);
-        // Lines that were settled in the take's transaction are not settled.
+        // Lines were to be settled in the take's transaction; they still are to be.
         settle_failed(c);
         if (c->take.asked_lock)
             settle_lock_unsure(c);

@@ -126,8 +126,8 @@ enum session_remedy {
 };
 enum session_remedy session_remedy(const char *sqlstate);
 
+#define SESSION_ADVICE_LEN 200
 // Returns the end of a log line on the error that ended the session: what a person has to do about
 // it, or "" when nobody has to. Valid until the next call with the same buffer.
-#define SESSION_ADVICE_LEN 200
 const char *session_advice(
     const struct session *s, const char *sqlstate, char text[SESSION_ADVICE_LEN]);

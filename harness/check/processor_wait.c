@@ -111,6 +111,7 @@ int64_t check_denied_ns(const struct ledger *l, uint32_t process, int64_t from_n
     if (l->starved_count == 0)
         return check_starved_ns(l, process, from_ns, until_ns);
     struct starved_sample w = watched(l, from_ns, until_ns);
+    // In the difference of two samples, at_ns is the time between them.
     int64_t waited_ns = clock_min((int64_t)w.collector_us * NS_PER_US, w.at_ns);
     return (int64_t)((double)waited_ns * share_of_others(&w));
 }

@@ -50,7 +50,8 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 // --- doubts --------------------------------------------------------------------
 
 // True when a token came for the first time within apart_ns of the drain's end. The first half of
-// the drain does not count, because the last tokens of the load come there.
+// the drain does not count, because the last tokens of the load come there. apart_ns: how far two
+// lines may be apart while the subject still works.
 static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 {
     int64_t from_ns = l->drain_end_ns - clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);

@@ -46,7 +46,8 @@ static void print_event(const struct ledger *l, int64_t at_ns, const char *what,
     printf("  %9.3f s  %s\n", ledger_seconds(l, at_ns), what);
 }
 
-static bool draw_token(
+// Writes a picture of the token's life to the file of --html.
+static bool write_life(
     const struct ledger *l, uint32_t token, const struct options *o, struct err *e)
 {
     struct buf text;
@@ -81,7 +82,7 @@ static int print_token(const struct ledger *l, const struct options *o)
     // The text comes first, so that only the picture is missing if its file cannot be written.
     if (!o->html)
         return EXIT_OK;
-    if (!draw_token(l, token, o, &e))
+    if (!write_life(l, token, o, &e))
         return cli_fail(&e);
     printf("  drawn in     %s\n", o->html);
     return EXIT_OK;

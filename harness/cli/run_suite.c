@@ -376,6 +376,7 @@ static int count_runs(const struct tally *t, size_t scenario, const struct optio
     return count;
 }
 
+// Makes the suite's table, a row for each scenario, and tells how long the runs will take.
 static bool make_table(struct tally *t, const struct scenario *scenarios, size_t count,
     const struct options *o, struct err *e)
 {

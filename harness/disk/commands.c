@@ -70,7 +70,8 @@ static bool set_failing_flush(
     return answer_counts(d, numbers, answer, size, e);
 }
 
-// Carries out "off": the machine whose power was cut is gone.
+// Carries out "off": the machine whose power was cut is gone, so what it still sends is answered
+// and ignored.
 static bool switch_off(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {

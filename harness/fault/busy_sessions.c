@@ -267,12 +267,14 @@ static void take_connections(struct busy *s)
 
 // --- long-vacuum ---------------------------------------------------------------------------
 
-static void count_seen_vacuum(struct busy *s, PGconn *watcher)
+// Counts it as a proof if the session with this pid is seen at its VACUUM. An autovacuum, of which
+// the server may show one at any time, is none.
+static void count_seen_vacuum(struct busy *s, PGconn *watcher, int pid)
 {
-    char count[16];
+    char sql[100], count[16];
 
-    if (sql_value(
-            watcher, "SELECT count(*) FROM pg_stat_progress_vacuum", count, sizeof count, &s->why))
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM pg_stat_progress_vacuum WHERE pid = %d", pid);
+    if (sql_value(watcher, sql, count, sizeof count, &s->why))
         s->proofs += strcmp(count, "0") != 0;
 }
 
@@ -291,12 +293,16 @@ static void vacuum_slowly(struct busy *s)
         while (!s->failed && PQisBusy(conn)) {
             if (is_busy_stopped(s))
                 send_cancel(conn);
-            count_seen_vacuum(s, watcher);
+            count_seen_vacuum(s, watcher, PQbackendPID(conn));
             if (wait_readable(conn) || is_busy_stopped(s))
                 s->failed = !PQconsumeInput(conn);
         }
-        for (PGresult *result; (result = PQgetResult(conn)) != NULL;)
+        for (PGresult *result; (result = PQgetResult(conn)) != NULL;) {
+            // At the end of the fault it is cancelled.
+            s->failed =
+                s->failed || (PQresultStatus(result) == PGRES_FATAL_ERROR && !is_busy_stopped(s));
             PQclear(result);
+        }
         if (s->failed) {
             sql_fail(conn, NULL, "VACUUM", &s->why);
             return;

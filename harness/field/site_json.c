@@ -227,7 +227,8 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
 {
     const size_t verdicts = g->columns - g->speeds;
     const struct manifest *m = &r->manifest;
-    const bool asked = count_asked(g, r) > 0;
+    // Without an answer the page shows why, which the first cell says.
+    const bool has_answers = count_asked(g, r) > 0;
     // The row of a user's own subject is named by its path, which cannot be the name of a page.
     const char *plain = m->name ? m->name : r->name;
     json_t *open = findings_of(r, findings, false);
@@ -245,8 +246,8 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
         "consumer", consumer_text(r), "findings", open, "fixed", findings_of(r, findings, true),
         "answer", answer_blocks(r), "broke", marked_text(g, r, CELL_BROKEN), "doubtful",
-        marked_text(g, r, CELL_DOUBTFUL), "asked", asked, "unasked",
-        asked ? "" : figures_of(&r->cells[0]), "own_page",
+        marked_text(g, r, CELL_DOUBTFUL), "asked", has_answers, "unasked",
+        has_answers ? "" : figures_of(&r->cells[0]), "own_page",
         json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent", unsent);
 }
 

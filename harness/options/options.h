@@ -111,8 +111,8 @@ enum option_scope {
     SCOPE_MERGE = 1 << 16,
 };
 
-// Parses the options; argv[0] is the subcommand's name. ERR_USAGE: the error names the wrong
-// option.
+// Parses the options; argv[0] is the subcommand's name, and `scope` that subcommand, whose options
+// are allowed. ERR_USAGE: the error names the wrong option.
 MUST_USE bool options_parse(
     struct options *o, enum option_scope scope, int argc, char **argv, struct err *e);
 void options_fini(struct options *o);

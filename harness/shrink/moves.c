@@ -132,8 +132,8 @@ static bool try_fault_part(struct search *s, size_t parts, size_t part, bool oth
     return search_attempt(s, &k);
 }
 
-// Tries each of the parts alone or, with `others`, all but each, until one fails. True when one
-// fails.
+// Tries each part alone or, with `others`, everything but that part, until a candidate fails. True
+// when one has failed.
 static bool try_parts(struct search *s, size_t parts, bool others)
 {
     for (size_t i = 0; !s->stopped && i < parts; i++) {

@@ -80,7 +80,7 @@ static void complete_by_context(struct event *e, const struct default_context *u
 }
 
 // Fills in a word's default from the table, unless its field is given already. Where several words
-// fill a field, the first of them has the default.
+// fill a field, the first of them has the default; event_word returns that one.
 static void complete_by_table(struct event *e, const struct event_word *word)
 {
     int64_t value = word->default_value;
@@ -96,7 +96,7 @@ static void complete_by_table(struct event *e, const struct event_word *word)
         const struct event_word *like = event_word(e, word->like);
         complete_by_table(e, like);
         value = event_get(e, like);
-        // 0 is "never", which a VALUE_TIME cannot hold.
+        // The other word may be a VALUE_WHEN, whose 0 is "never". A VALUE_TIME cannot be never.
         if (value != 0)
             value += word->default_value;
         else if (word->type == VALUE_TIME)

@@ -290,7 +290,8 @@ static bool write_events(struct writer *w)
 {
     write_load(w);
     write_run(w);
-    // A story that has one process must have all.
+    // A story that tells one process must tell all of them. If all are the default ones, it tells
+    // none.
     if (w->explain || !has_default_processes(w))
         write_records(w, EVENT_PROCESS);
     for (size_t i = 0; i < w->h->plan.txn_count; i++)

@@ -179,8 +179,8 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
         due_ns = made_up_ns(t, out, rate, b->waiting[first]);
         next = highest_rate(c->l, out->until_ns, due_ns);
     }
-    // next > rate: a phase is too fast to be judged.
     double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
+    // next > rate: the loop stopped at a phase that is too fast to be judged.
     if (next > rate || b->waiting[first] <= usual || due_ns > c->l->drain_end_ns)
         return;
     judged_add(c->r, METRIC_FALLS_BEHIND, (double)(due_ns - out->until_ns) / 1e9, CAUSE_IS_NONE);

@@ -57,6 +57,7 @@ static void count_unanswered(struct idle *t)
         const struct line_record *line = &log->lines[i];
         if (log->processes[line->process].instance != t->instance)
             continue;
+        // The sums below make counts of these.
         t->unanswered[backlog_step(b, line->read_ns)]++;
         t->unanswered[backlog_step(b, answered_ns(t, line)) + 1]--;
     }

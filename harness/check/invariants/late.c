@@ -72,8 +72,8 @@ struct lateness {
 };
 
 // Decides whether a token whose clock starts at start_ns, and which first came in line `index`, is
-// late. It is not late when it came in
-// time, when it would have come in time without the faults, or when a cause excuses it.
+// late. It is not late when it came in time, when it would have come in time without the faults, or
+// when a cause excuses it.
 static struct lateness lateness_since(const struct late *t, uint32_t index, int64_t start_ns)
 {
     const struct check *c = t->c;
@@ -148,8 +148,9 @@ static bool explains(const struct check *c, const struct bequest *b, uint32_t in
            why_late(c, index, b->struck_ns, due_ns).kind != CAUSE_NONE;
 }
 
-// Returns a second bequest that explains the line: a fault struck again before the instance that
-// takes the token over, at the end of the grace, had written it. NULL: none explains it.
+// Returns a later bequest that explains the line: at the end of the first one's grace another
+// instance takes the token over, and a fault struck again before it had written the token. NULL:
+// none explains it.
 static struct bequest *second_bequest(
     const struct check *c, const struct bequest *first, uint32_t index)
 {

@@ -145,7 +145,8 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     r->values[METRIC_REPEATED]++;
 }
 
-// A first attempt breaks nothing. It counts, so that the judged share is one of all attempts.
+// A first attempt breaks nothing. It is counted so that the judged share is a share of all
+// attempts.
 static void judge_first(struct result *r)
 {
     judged_add(r, METRIC_RESURRECTED, 1, CAUSE_IS_NONE);

@@ -36,9 +36,9 @@ static int64_t over_ns(const struct fault_record *f, const struct strike *k)
 // Returns how much of a stretch of time is taken by strikes other than the judged one. The strikes
 // are sorted by their start. They may overlap, but no instant counts twice. A strike on one of
 // several instances counts only until the others have taken over. A strike that ended a process
-// counts until the next process has had its time to start. The longest return from a strike is
-// added as well, but only once: a collector must not need all of the time for a return again and
-// again.
+// counts until the next process has had its time to start. After a strike the struck instances may
+// need time until they work again. Of these times only the longest is added: with one for each
+// strike, a collector that returns slowly would be excused as often as it is struck.
 static int64_t covered_ns(
     const struct check *c, const struct strike *judged, int64_t from_ns, int64_t until_ns)
 {

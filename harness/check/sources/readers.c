@@ -1,8 +1,8 @@
 // While a slow reader takes its time, unread lines lie in the pipe, and further lines may find no
 // room in it. The reader notes when it last found the pipe empty.
 //
-// So each line that was read slowly is excused until it was read: since its pipe was last empty,
-// but not since before the reader became slow.
+// So a line that was read slowly is excused until it was read: from when its pipe was last empty
+// or, if that was later, from when the reader became slow.
 #include "base/clock.h"
 #include "check/sources/sources.h"
 
@@ -17,7 +17,8 @@ static void add_unread_lines(struct sources *s, const struct strike *k)
         int instance = log->processes[line->process].instance;
         bool read_slowly = line->read_ns >= k->struck_ns && line->empty_ns <= k->undone_ns;
         if (read_slowly && (k->instance == EVERY || k->instance == instance))
-            // Before the reader became slow, it read each line at once.
+            // Before the reader became slow, it read each line at once. Where one works at a time,
+            // a collector whose output nobody reads keeps its turn, so all others wait, too.
             sources_span(s, (struct span){clock_max(line->empty_ns, k->struck_ns), line->read_ns,
                                 share ? instance : EVERY, {CAUSE_READER, k->cause.index}});
     }

@@ -43,7 +43,8 @@ static struct series_point *point_at(struct series *s, const struct ledger *l, i
     return &s->points[i < s->count ? i : s->count - 1];
 }
 
-static void count_commits(struct series *s, const struct ledger *l)
+// Counts for each interval the tokens that the plan offered and those that were acknowledged.
+static void count_inserts(struct series *s, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         const struct plan_txn *txn = &l->plan->txns[i];
@@ -174,7 +175,7 @@ static bool series_make(struct series *s, const struct ledger *l, struct err *e)
         p->at_ns = (int64_t)i * s->step_ns;
         close_point(p, &g); // sets all figures to NAN: the point has no line yet
     }
-    count_commits(s, l);
+    count_inserts(s, l);
     count_deliveries(s, l, &g);
     sum_backlog(s);
     histogram_fini(&g.from_intended);

@@ -18,7 +18,8 @@
 #include "scenario/leased.h"
 
 #define STATES_MAX 10000
-// One state in four gets a second cut while the server recovers; the seed draws which.
+// Of the states in which a cut leaves the disk, one in four gets a second cut while the server
+// recovers; the seed draws which.
 #define SECOND_CUT_ONE_IN 4
 // Number of tokens between two checkpoints, which make the server write pages and not only the log.
 #define CHECKPOINT_EVERY 13
