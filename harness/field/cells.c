@@ -185,7 +185,8 @@ static bool note_failure(struct cell *c, const struct err *e)
     const char *before = e->kind == ERR_SKIP ? "not asked: " : "not run: ";
     char why[sizeof e->text];
 
-    snprintf(why, sizeof why, "%s", e->text);
+    snprintf(why, sizeof why, "%s",
+        e->kind == ERR_INTERRUPTED ? "the record was ended before" : e->text);
     prose_drop_folders(why);
     snprintf(c->text, sizeof c->text, "%s%.150s", before, why);
     return e->kind != ERR_INTERRUPTED;
@@ -375,6 +376,8 @@ static bool fill_faults(struct field_run *f, struct err *e)
 
 // --- the highest rate -------------------------------------------------------------------
 
+#define KEPT_UP " or more"
+
 // Finds out whether a rate is sustained: no job is lost or left 3 s after the load, and p99 is
 // below a second. Shows the rate in the cell if so. False when the run could not be made.
 static bool try_rate(
@@ -399,7 +402,7 @@ static bool try_rate(
         // second. "below 100/s" would wrongly call it slow.
         experiment_command(&x, c->command, sizeof c->command);
         c->mark = CELL_FIGURE;
-        snprintf(c->text, sizeof c->text, "%d/s or more, p99 %.0f ms", rate, a.p99);
+        snprintf(c->text, sizeof c->text, "%d/s" KEPT_UP ", p99 %.0f ms", rate, a.p99);
     }
     return true;
 }
@@ -443,10 +446,9 @@ static bool fill_rate(struct field_run *f, size_t row, struct err *e)
         return note_failure(c, e);
     if (!confirmed && lower > 0 && !try_rate(f, row, lower, 2, &confirmed, e))
         return note_failure(c, e);
-    // No rate counts: none was sustained (good 0; the cell may have a command, if the queue at
-    // least kept up at the lowest rate), or none with both seeds. All that is known is an upper
-    // bound.
-    if (good == 0 ? !c->command[0] : !confirmed) {
+    // No rate counts: none was sustained, or none with both seeds. If the queue at least kept up at
+    // the lowest rate, the cell says so. Otherwise all that is known is an upper bound.
+    if ((good == 0 || !confirmed) && !strstr(c->text, KEPT_UP)) {
         c->command[0] = '\0';
         snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
     }

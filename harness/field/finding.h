@@ -1,6 +1,6 @@
 // Reads a finding: a defect of a queue, with the subjects that show it and those that do not. A
 // finding is a folder below subjects/findings/ (mailproof saw the defect first) or
-// subjects/defects/ (the queue's project had published it). The folder holds scenario.yaml and
+// subjects/defects/ (it stands in the tracker of the queue's project). The folder holds scenario.yaml and
 // FINDING.md, whose front matter is struct field_finding.
 //
 // The same scenario must convict the bad subjects and acquit the good ones, so a finding tests the
@@ -28,7 +28,7 @@ enum finding_state {
 struct field_finding {
     char dir[PATH_MAX];
     char id[64];       // the folder's name
-    bool ours;         // mailproof saw it first; false: its project had published it
+    bool ours;         // mailproof saw it first; false: it stands in its project's tracker
     char *title;       // what goes wrong, in one sentence
     char *project;     // the queue's name
     char **bad;        // folders of the subjects that show the defect, relative to `dir`

@@ -122,6 +122,9 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
         for (enum part p = 0; p < PARTS; p++)
             widen_counts(&o->ranges[m][p], count_meaning(s, p, m, t));
     }
+    // A job that waits for its retry is left, and missing, too, unless its handler has ended.
+    widen_counts(&o->waiting, fmax(count_meaning(s, PART_LOST, MEANS_DOCUMENTED, t),
+                                  count_meaning(s, PART_LEFT, MEANS_DOCUMENTED, t)));
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);
     o->last = *s;
 }
@@ -169,8 +172,14 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
     const size_t size = sizeof c->text;
     enum cell_mark mark = CELL_OTHER;
 
-    if (tell_ranges(o->ranges[MEANS_DOCUMENTED], ~0, "as documented: ", c->text, size))
-        append_reason(c->text, size, " until its retry after %.0f min", t->retry_s / 60);
+    if (o->waiting.most > 0) {
+        append_reason(c->text, size, "as documented: ");
+        if (o->waiting.most > o->waiting.least)
+            append_reason(c->text, size, "%.0f to ", o->waiting.least);
+        append_reason(c->text, size, "%.0f %s a retry (%.0f min%s%s)", o->waiting.most,
+            o->waiting.most > 1 ? "jobs wait for" : "job waits for", t->retry_s / 60,
+            t->retry_default ? "; by default " : "", t->retry_default ? t->retry_default : "");
+    }
     tell_ranges(unpromised, ~PROMISE_ONCE,
         c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
     if (!c->text[0]) {
@@ -185,14 +194,17 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
 static void tell_attempts(const struct seen *s, char *text, size_t size)
 {
     append_reason(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
-    if (s->attempts > 1)
+    if (s->attempts > 1 && s->gap_max_ms - s->gap_min_ms < 100)
+        append_reason(text, size, ", %.1f s apart", s->gap_max_ms / 1000);
+    else if (s->attempts > 1)
         append_reason(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
     // The queue keeps s->failed jobs as failed, and s->retried jobs still wait.
     if (s->failed >= s->failing)
         append_reason(text, size, ", then kept as failed");
     else
-        append_reason(text, size, s->retried > 0 ? "; it goes on" : ", then gone");
+        append_reason(
+            text, size, s->retried > 0 ? "; still tried at the end of the run" : ", then gone");
 }
 
 // Appends the answer to what the question asks besides the verdict.
@@ -206,7 +218,9 @@ static void tell_answer(const struct outcome *o, const struct terms *t, char *te
     case ASKS_RECOVERY:
         // If a promise was broken, say no time: with jobs missing, the time until other jobs came
         // would read as a recovery.
-        if (o->broken == 0 && !isnan(o->recovery_ms))
+        if (o->broken == 0 && o->recovery_ms < 100)
+            append_reason(text, size, "; back in under 0.1 s");
+        else if (o->broken == 0 && !isnan(o->recovery_ms))
             append_reason(text, size, "; back in %.1f s", o->recovery_ms / 1000);
         break;
     case ASKS_RERUN:

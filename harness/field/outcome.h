@@ -63,6 +63,7 @@ struct outcome {
     int deaf;                 // number of runs in which the consumer took no jobs after the fault
     bool missed;              // in at least one run the fault found no target
     struct range ranges[MEANINGS][PARTS];
+    struct range waiting; // jobs that wait for a documented late retry
     double recovery_ms; // the longest recovery; NAN: nothing had to recover
     enum asks asks;
     struct seen last; // the last run that was judged; what `asks` asks is told from this run

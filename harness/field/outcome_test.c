@@ -31,13 +31,12 @@ static void one_run_says_what_was_seen(void **state)
             CELL_DOUBTFUL},
         // The jobs that a dead worker held wait as long as the queue's documentation says.
         {{1, 2, 0, 0, NAN, 2, .judged = true}, {MOST, 14400, NULL},
-            "as documented: 1 missing, 2 left until its retry after 240 min", CELL_OTHER},
+            "as documented: 2 jobs wait for a retry (240 min)", CELL_OTHER},
         // Nobody took the others, so they wait for something else.
         {{9, 11, 0, 0, NAN, 2, .judged = true}, {MOST, 14400, NULL},
             "doubtful 1 of 1: 7 missing, 9 left", CELL_DOUBTFUL},
         {{9, 11, 0, 0, NAN, 2, .judged = true}, {0, 14400, NULL},
-            "as documented: 2 missing, 2 left until its retry after 240 min; not promised: 7 "
-            "missing, 9 left",
+            "as documented: 2 jobs wait for a retry (240 min); not promised: 7 missing, 9 left",
             CELL_OTHER},
         // Nobody could count them, so it is not known why jobs are missing.
         {{1, 2, 0, 0, NAN, NAN, .judged = true}, {MOST, 14400, NULL}, "doubtful: inconclusive",
@@ -45,8 +44,7 @@ static void one_run_says_what_was_seen(void **state)
         {{1, 0, 0, 2, NAN, 1, .judged = true}, {MOST, 14400, NULL}, "doubtful 1 of 1: 2 exits",
             CELL_DOUBTFUL},
         {{1, 0, 0, 2, NAN, 1, .judged = true}, {PROMISE_NO_LOSS, 14400, NULL},
-            "as documented: 1 missing until its retry after 240 min; not promised: 2 exits",
-            CELL_OTHER},
+            "as documented: 1 job waits for a retry (240 min); not promised: 2 exits", CELL_OTHER},
         {{0, 0, 2, 1, 1800, .judged = true}, {PROMISE_NO_LOSS, 0, NULL},
             "not promised: 1 exit; 2 again; back in 1.8 s", CELL_OTHER},
         {{3, 0, 0, 0, NAN, .judged = true}, {0, 0, NULL}, "not promised: 3 missing", CELL_OTHER},
@@ -132,9 +130,9 @@ static void a_cell_tells_what_its_question_asks(void **state)
             "kept; 4 attempts, 1.0 to 4.0 s apart, then kept as failed"},
         {ASKS_ATTEMPTS,
             {.attempts = 3, .gap_min_ms = 2, .gap_max_ms = 2, .failing = 2, .failed = 0},
-            "kept; 3 attempts, 0.0 to 0.0 s apart, then gone"},
+            "kept; 3 attempts, 0.0 s apart, then gone"},
         {ASKS_ATTEMPTS, {.attempts = 1, .failing = 2, .failed = NAN, .retried = 2},
-            "kept; 1 attempt; it goes on"},
+            "kept; 1 attempt; still tried at the end of the run"},
     };
     const struct terms terms = {PROMISE_NO_LOSS, 0, "15 min"};
     (void)state;

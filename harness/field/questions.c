@@ -15,7 +15,7 @@ const struct question questions[] = {
     // that.
     {"listener ended", "backend-kill-storm",
         {LOAD, "faults=[{at: 2s, do: terminate-backend, target: listener}]"}, ASKS_RECOVERY},
-    {"server killed for 0.5 s", "server-crash",
+    {"server killed, started 0.5 s later", "server-crash",
         {LOAD, "faults=[{at: 2s, do: kill-server, for: 500ms}]"}, ASKS_RECOVERY},
     // The server behaves like one that was demoted behind a pooler, or whose disk is full.
     {"server read-only for 1.5 s", "read-only-server",

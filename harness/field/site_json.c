@@ -24,7 +24,7 @@ static const char *plain_promise(int promise)
         int promise;
         const char *words;
     } plain[] = {
-        {PROMISE_NO_LOSS, "It loses no job"},
+        {PROMISE_NO_LOSS, "It loses no job, and leaves none undone"},
         {PROMISE_ONCE, "It runs each job once"},
         {PROMISE_RECONNECT, "It goes on after a lost session"},
         {PROMISE_SHARING, "Several workers share the jobs"},
@@ -208,7 +208,7 @@ static void describe_verdict(
     else if (broken > 0)
         snprintf(verdict, size, "%zu of %zu broken", broken, asked);
     else
-        snprintf(verdict, size, "none of %zu broken", asked);
+        snprintf(verdict, size, "none of %zu broken here", asked);
 }
 
 // Returns the mark that gives the verdict its colour. A row with a doubtful cell is not shown as

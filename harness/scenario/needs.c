@@ -116,7 +116,7 @@ void needs_words(int promises, struct buf *out)
     }
 }
 
-static bool fail_promises(int missing, struct err *e)
+static bool fail_promises(const struct scenario *s, int missing, struct err *e)
 {
     struct buf words;
 
@@ -124,8 +124,12 @@ static bool fail_promises(int missing, struct err *e)
     needs_words(missing, &words);
     // The message does not say that the subject breaks these promises: it may keep some that nobody
     // stated.
-    err_set(e, ERR_SKIP, "it needs %s, not among the subject's promises (collector.promises)",
-        buf_str(&words) ? words.data : "a promise");
+    if (scenario_is_queue(s))
+        err_set(e, ERR_SKIP, "its subject.yaml quotes no promise of %s",
+            buf_str(&words) ? words.data : "it");
+    else
+        err_set(e, ERR_SKIP, "it needs %s, not among the subject's promises (collector.promises)",
+            buf_str(&words) ? words.data : "a promise");
     buf_fini(&words);
     return false;
 }
@@ -135,7 +139,7 @@ bool needs_met(const struct scenario *s, struct err *e)
     int missing = s->needs & ~s->collector.promises;
 
     if (missing)
-        return fail_promises(missing, e);
+        return fail_promises(s, missing, e);
     for (size_t i = 0; i < IMPLIED; i++) {
         struct buf promise;
         // A subject with another layout has tables of its own, about which the numbers of our

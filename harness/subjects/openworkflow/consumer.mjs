@@ -24,7 +24,7 @@ client.defineWorkflow({ name: "t", retryPolicy: { maximumAttempts: 0 } }, async 
         return null;
     });
 });
-const worker = client.newWorker({ concurrency: 20 });
+const worker = client.newWorker({ concurrency: 10 });
 await worker.start();
 process.on("SIGTERM", async () => {
     await worker.stop();
