@@ -54,8 +54,8 @@ void template_fini(struct template *t); // accepts a zeroed struct
 bool mail_body(struct buf *out, const struct template *t, const struct record *r, const char *site,
     struct err *e) MUST_USE;
 
+#define MAIL_ID_LEN 400
 // Writes a Message-ID that is the same each time this token is sent, so that a receiver recognises
 // a repeated mail. `from` gives the part from the @ on.
-#define MAIL_ID_LEN 400
 bool mail_id(
     char out[MAIL_ID_LEN], const struct record *r, const char *from, struct err *e) MUST_USE;

@@ -41,7 +41,9 @@ MUST_USE bool check_behind(const struct check *c, struct err *e);
 
 // --- budget.c ----------------------------------------------------------------------
 
-// Fills in budget_per_s and spent; check_budget_fini frees them.
+// Reads budget_per_s and, where there is a budget, marks in `spent` each line at which the budget
+// was, or may have been, used up: no check holds a short or late line there against the subject.
+// check_budget_fini frees it.
 MUST_USE bool check_budget(struct check *c, struct err *e);
 void check_budget_fini(struct check *c);
 

@@ -240,8 +240,9 @@ static bool was_refused(const PGconn *conn)
     return strstr(PQerrorMessage(conn), ":  53300\n") != NULL;
 }
 
-// Connects as an ordinary role. The slots that are reserved for the superuser stay free, because
-// the harness needs them.
+// Opens connections as an ordinary role and keeps them, until the fault ends. Each refusal proves
+// that all are taken. The slots that are reserved for the superuser stay free, because the harness
+// needs them.
 static void take_connections(struct busy *s)
 {
     while (!is_busy_stopped(s)) {

@@ -121,8 +121,9 @@ static bool mark_left_out(
     return true;
 }
 
-// Waits until the fault may strike, which is at once if its victim is there. Returns false when no
-// victim came by the deadline.
+// Waits until the fault may strike: at once if its victim is there, otherwise a random time after
+// the victim has come, so that a repeated fault does not hit each session when it is new. Returns
+// false when no victim came by the deadline.
 static bool await_victim(struct fault_context *c, const struct fault_record *r,
     const struct fault_verb *verb, int64_t deadline, struct err *e)
 {

@@ -33,7 +33,8 @@ struct fault_record {
     int64_t ready_ns;   // in a trial: when the struck instance's connections had opened again and
                         // then been quiet for a while; 0: never
     bool left_known;    // true: left_ns is known
-    int64_t left_ns;    // the commits of the old leader since this time are lost; 0: none
+    int64_t left_ns;    // commits acknowledged since this time are lost, by a failover or because
+                        // the server stopped; 0: none
     bool ok;
     enum left_out left_out;
     bool undone; // true: the fault was undone; an instant fault counts as undone when it is over

@@ -42,8 +42,8 @@ static bool start_message(struct wire *w, struct wire_message *m, unsigned char 
     return true;
 }
 
-// Begins a message without a type byte: the startup message, or a request before it. False as in
-// wire_begin.
+// Begins a message without a type byte: the startup message, or a request before it.
+// False: more bytes are needed, or the wire has become opaque.
 static bool begin_startup(struct wire *w, const char *data, size_t len, struct wire_message *m)
 {
     if (len < STARTUP_HEADER)
@@ -82,7 +82,8 @@ static bool begin_encryption_answer(struct wire *w, const char *data, struct wir
     return start_message(w, m, MESSAGE_ENCRYPTION_ANSWER, 1);
 }
 
-// Begins an ordinary message: a type byte, a length and a content. False as in wire_begin.
+// Begins an ordinary message: a type byte, a length and a content. False: more bytes are needed,
+// or the wire has become opaque.
 static bool begin_message(struct wire *w, const char *data, size_t len, struct wire_message *m)
 {
     if (len < HEADER)

@@ -122,7 +122,8 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
         for (enum part p = 0; p < PARTS; p++)
             widen_counts(&o->ranges[m][p], count_meaning(s, p, m, t));
     }
-    // A job that waits for its retry is left, and missing, too, unless its handler has ended.
+    // A job that waits for its retry is counted as left, and also as missing unless its handler has
+    // ended. So the larger of the two counts is the number of jobs that wait.
     widen_counts(&o->waiting, fmax(count_meaning(s, PART_LOST, MEANS_DOCUMENTED, t),
                                   count_meaning(s, PART_LEFT, MEANS_DOCUMENTED, t)));
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);

@@ -64,7 +64,7 @@ struct outcome {
     bool missed;              // in at least one run the fault found no target
     struct range ranges[MEANINGS][PARTS];
     struct range waiting; // jobs that wait for a documented late retry
-    double recovery_ms; // the longest recovery; NAN: nothing had to recover
+    double recovery_ms;   // the longest recovery; NAN: nothing had to recover
     enum asks asks;
     struct seen last; // the last run that was judged; what `asks` asks is told from this run
 };
@@ -78,8 +78,8 @@ struct outcome {
 // "inconclusive".
 void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size);
 
-// Adds a run to the outcome. A run that was not judged, or missed its target, counts in `runs`
-// only.
+// Adds a run to the outcome of its cell. A run that was not judged, or whose fault found no target,
+// counts in `runs` only; the latter also sets `missed`.
 void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t);
 
 // Fills a cell. The text begins with the verdict: kept, broken 7 of 10, as documented, not

@@ -138,10 +138,11 @@ MUST_USE bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *
 // (then no token is present) or because a stored history already has what they held.
 MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
-// Fills in left_ns of each fault that stopped the server, where the provider did not report it.
-// ledger_settle_losses asks the database which commits of the probe it still holds, and passes them
-// to ledger_date_losses: kept[i] is true when the database holds the commit of l->flushes[i]. Call
-// it after the probes have ended. conn NULL: the faults stay as they are.
+// Fills in left_ns, the time since when acknowledged commits are lost, of each fault that stopped
+// the server, unless the provider reported it. ledger_settle_losses asks the database which commits
+// of the probe it still holds (conn NULL: does nothing); call it after the probes have ended.
+// ledger_date_losses does the rest: kept[i] is true when the database holds the commit of
+// l->flushes[i].
 MUST_USE bool ledger_settle_losses(
     struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e);
 void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *kept);

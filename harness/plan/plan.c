@@ -344,7 +344,8 @@ static bool add_account(struct maker *m, uint32_t token)
 }
 
 // Draws a change for every token, but adds it only if the token would be delivered, waits during
-// the load, and shares its account with no other token, which would change, too.
+// the load, and shares its account with no other token, which would change, too. So what becomes of
+// one token does not shift the draws of those after it.
 static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t token, struct err *e)
 {
     struct plan *p = m->plan;
@@ -359,7 +360,7 @@ static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t tok
         return true;
     if (txn->flags & TXN_HOLD)
         change.at_ns += m->phase->hold_for_ns;
-    // Only CHANGE_REACTIVATE has a second step, in which the account comes back.
+    // Only CHANGE_REACTIVATE has a second half, in which the account comes back.
     if (change.kind != CHANGE_REACTIVATE)
         change.back_ns = 0;
     if (!array_grow(&p->changes, p->change_count, 1, sizeof change))

@@ -197,9 +197,9 @@ bool target_address(
     struct addrinfo *found;
     char first[256], first_port[16];
 
-    // Without a host, libpq connects to the default socket, which is here in Debian's packages.
     snprintf(first, sizeof first, "%.*s", host ? (int)strcspn(host, ",") : 0, host ? host : "");
     snprintf(first_port, sizeof first_port, "%.*s", (int)strcspn(port, ","), port);
+    // Without a host, libpq connects to the default socket, which is here in Debian's packages.
     if (!*first)
         snprintf(first, sizeof first, "/var/run/postgresql");
     if (*first == '/')

@@ -62,13 +62,13 @@ static bool skip_missing_feature(const struct manifest *m, struct err *e)
         (int)strcspn(why.text, ";"), why.text);
 }
 
-// Runs the manifest's SQL file as superuser, if it names one.
+// Runs the manifest's SQL file as superuser, if it names one: it does what the consumer's role may
+// not do, such as making an extension.
 static bool run_superuser_file(struct run *r, struct err *e)
 {
     char path[PATH_MAX];
     struct buf sql;
 
-    // The file does what the consumer's role may not do, such as making an extension.
     if (strcmp(r->queue.manifest.superuser, MANIFEST_NONE) == 0)
         return true;
     if (!path_join(path, r->queue.manifest.dir, r->queue.manifest.superuser, e))

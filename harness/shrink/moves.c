@@ -23,6 +23,7 @@ static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
 
     length_ns = clock_min(length_ns, load_ns);
     from_ns = clock_min(from_ns, load_ns - length_ns);
+    // In whole ms, as a scenario is written.
     from_ns = from_ns < 0 ? 0 : from_ns / NS_PER_MS * NS_PER_MS;
     if (!search_copy_best(s, &k))
         return false;
@@ -170,8 +171,10 @@ bool search_drop_faults(struct search *s)
 
 // --- less of everything else ------------------------------------------------------------
 
-// Tries the best sketch with other limits. True when the candidate fails.
-static bool try_limits(
+// Tries the best sketch with these values in place of its own: the number of collectors, the limit
+// of connections, how often the rates are halved, and the features that are taken away (bits of
+// enum plain). True when the candidate fails.
+static bool try_simpler(
     struct search *s, int instances, int connections, int halvings, unsigned plain)
 {
     struct sketch k;
@@ -223,7 +226,7 @@ static bool try_plain(struct search *s, unsigned plain)
 {
     const struct sketch *k = search_best(s);
 
-    return plain && try_limits(s, k->instances, k->connections, k->halvings, k->plain | plain);
+    return plain && try_simpler(s, k->instances, k->connections, k->halvings, k->plain | plain);
 }
 
 // Takes away all special features at once, or else one by one as many as can go. True when any
@@ -256,7 +259,7 @@ static bool try_slower(struct search *s, int halvings)
     const struct sketch *k = search_best(s);
 
     return has_rate_left(s) &&
-           try_limits(s, k->instances, k->connections, k->halvings + halvings, k->plain);
+           try_simpler(s, k->instances, k->connections, k->halvings + halvings, k->plain);
 }
 
 // Tries fewer instances and connections; 0: as many as before.
@@ -264,7 +267,7 @@ static bool try_fewer(struct search *s, int instances, int connections)
 {
     const struct sketch *k = search_best(s);
 
-    return try_limits(s, instances ? instances : k->instances,
+    return try_simpler(s, instances ? instances : k->instances,
         connections ? connections : k->connections, k->halvings, k->plain);
 }
 

@@ -351,7 +351,8 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     return true;
 }
 
-// Fills in empty_ns and seen_ns of the lines for which the story does not give them. All are
+// Fills in when each line's pipe was last seen empty (empty_ns) and when the line was first seen in
+// it (seen_ns), where the story does not say. All are
 // guessed first. Then the given ones are put back, and bounded so that
 // empty_ns <= seen_ns <= read_ns. Returns false without memory.
 static bool fill_write_times(struct history *h, struct err *e)

@@ -91,7 +91,7 @@ static void complete_by_table(struct event *e, const struct event_word *word)
     // event_read has set such a time to the load's beginning.
     if (word->type == VALUE_TIME && !word->like && !word->default_value)
         return;
-    // The word `like` may itself take its default from a third word.
+    // The word that word->like names may itself take its default from a third one.
     if (word->like) {
         const struct event_word *like = event_word(e, word->like);
         complete_by_table(e, like);

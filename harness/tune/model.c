@@ -92,7 +92,8 @@ static void admit_arrivals(
 }
 
 // Simulates one batch: fills the window, and decides when its line is written. A window that fired
-// after the previous line takes one read, any other one turn (queries.h).
+// after the previous line takes the time of a read, any other that of a turn, which includes
+// settling that line (queries.h).
 static void simulate_batch(
     struct window *w, const struct model *m, struct arrivals_cycle *a, struct rng *rng)
 {

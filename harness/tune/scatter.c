@@ -10,8 +10,8 @@
 // The size of the picture and the edges of the plot, in units of the SVG.
 enum { WIDTH = 720, HEIGHT = 380, LEFT = 62, RIGHT = 700, TOP = 14, BOTTOM = 330 };
 
-// The width of a letter of a label; LETTER_WIDE is that of a bold letter, as in the label of the
-// recommended pair, on a telephone.
+// The width assumed for a letter of a label. LETTER_WIDE is for the label of the recommended pair,
+// which is bold, at the larger size that it has on a telephone.
 enum { LETTER = 7, LETTER_WIDE = 11 };
 
 struct scatter {

@@ -164,9 +164,9 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
         return err_set(e, ERR_INTERRUPTED, "interrupted");
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", run_number(round, pair), "folder",
         command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
-    // Read the figures back from the folder, as a merge does, so that both get the same figures.
     if (!line)
         return err_memory(e);
+    // Read the figures back from the folder, as a merge does, so that both get the same figures.
     if (read_pair_run(t, line, e))
         return record_add(&t->record, line, e);
     json_decref(line);
@@ -197,7 +197,8 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
     return ok;
 }
 
-// Fills in `pairs` with the measurements so far, and returns the schedule that refers to them.
+// Returns what decides which pairs still need runs. It refers to `pairs`, which is filled with the
+// measurements so far.
 static struct schedule schedule_of(const struct tuning *t, struct schedule_pair *pairs)
 {
     for (size_t i = 0; i < t->tune.count; i++) {
@@ -291,7 +292,7 @@ static bool run_shard(struct sweeping *s, struct err *e)
 // Returns the number of the first round after those that have runs in the record.
 static uint64_t next_round(const struct tuning *t)
 {
-    uint64_t next = 1;
+    uint64_t next = COUNTING_ROUND + 1;
     size_t i;
     json_t *line;
 

@@ -120,7 +120,7 @@ static void judge_attempts(
     struct match *h, const struct attempt_record *a, const struct attempt_record *end)
 {
     struct result *r = h->c->r;
-    uint64_t set = 1; // bit 0: no attempt and no line so far
+    uint64_t set = 1; // bit n: the attempts so far may be those of the first n lines (match_next)
     // The record of a token that expired before its first attempt has the attempt number 0.
     int number = a < end && a->number == 0 && a->end == ATTEMPT_EXPIRED ? 0 : 1;
 

@@ -51,9 +51,10 @@ static bool is_judged(const struct ledger *l, uint32_t token)
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
 }
 
-// Looks into a line. Sets *lower when it holds first deliveries of the lower lane, *young when none
-// of these tokens had aged, and *again when it holds repeated deliveries.
-static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
+// Tells what a line holds. Sets *lower when it holds first deliveries of the lower lane, *young
+// when none of these tokens had aged, and *again when it holds repeated deliveries.
+static void tell_lanes_of(
+    const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
 {
     const struct ledger *l = n->c->l;
     const struct line_record *line = &l->log->lines[index];
@@ -62,6 +63,7 @@ static void look_into(const struct lanes *n, uint32_t index, bool *lower, bool *
     *young = true;
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        // Only named by a torn line, refused, or forged: no delivery whose order counts.
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         if (l->tokens[d->token].first_line != index) {
@@ -95,7 +97,7 @@ static void judge_share(const struct lanes *n)
             return;
         int64_t aged_ns = ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S;
         struct sight aged = check_seen(c, aged_ns, now_ns);
-        look_into(n, i, &lower, &young, &again);
+        tell_lanes_of(n, i, &lower, &young, &again);
         run = lower || again || aged.by_ns > now_ns || aged.cause.kind != CAUSE_NONE ? 0 : run + 1;
         if (run <= most)
             continue;
@@ -149,7 +151,7 @@ static void count_lines(struct lanes *n)
 {
     for (uint32_t i = 0; i < n->c->l->log->line_count; i++) {
         bool lower, young, again;
-        look_into(n, i, &lower, &young, &again);
+        tell_lanes_of(n, i, &lower, &young, &again);
         n->lower[i + 1] = n->lower[i] + lower;
         n->young[i + 1] = n->young[i] + young;
     }

@@ -4,23 +4,27 @@
 // The harness was the sender, so it knows every attempt, its answer, and the times of both. The
 // collector's history must agree.
 //
-// double_leased: it is broken only if the process of the earlier attempt still lived and the answer
-// timeout had not passed. A fault in between that hit this instance excuses, as does one that ended
-// within slack before: a line may have waited unread for a paused reader.
+// README.md says what breaks each invariant; here is what excuses it.
 //
-// resurrected: it is excused where the answer may not have been recorded, which takes slack + 2 ×
-// the p99 of the probe's commits. That is so when the process ended within that time of the answer
-// (1 s more where it was not killed; time in which it had no processor, or the harness stood still,
-// does not count), when a fault hit this instance in that time, or when the answer came after the
-// answer timeout. resurrected, double_leased and misrecorded are not judged where the later line
-// may be the older one: another instance wrote it, and that instance's reader had been away since
-// before the earlier line was read.
+// double_leased (tried again before the attempt before was answered): it is broken only if the
+// process of the earlier attempt still lived and the answer timeout had not passed. A fault in
+// between that hit this instance excuses, as does one that ended within slack before: a line may
+// have waited unread for a paused reader.
+//
+// resurrected (tried again after it was sent, or after a permanent error): it is excused where the
+// answer may not have been recorded, which takes slack + 2 × the p99 of the probe's commits. That
+// is so when the process ended within that time of the answer (1 s more where it was not killed;
+// time in which it had no processor, or the harness stood still, does not count), when a fault hit
+// this instance in that time, or when the answer came after the answer timeout. resurrected,
+// double_leased and misrecorded are not judged where the later line may be the older one: another
+// instance wrote it, and that instance's reader had been away since before the earlier line was
+// read.
 //
 // early_retry judges the mean, because any single retry may come at once.
 //
-// never_retried: the time for a retry is the longest delay + 2T + slack + 1 s without faults. With
-// less time the token is `pending`, and the run inconclusive. Each attempt may have made that delay
-// longer. A token that had a final answer and has no recorded end is lost.
+// never_retried: the time for a retry is the longest delay after so many errors, two batch
+// timeouts, the slack and 1 s, without faults. With less time the token is `pending`, and the run
+// inconclusive. A token that had a final answer and has no recorded end is lost.
 //
 // over_attempts counts an error unless it may not have been recorded, as for resurrected.
 //

@@ -97,8 +97,7 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
     int64_t until_ns = changed_ns != CLOCK_NEVER ? changed_ns : expires_ns(l, token);
 
     // A collector may pass over a token from the token's change on.
-    if (changed_ns == CLOCK_NEVER &&
-        (!(l->tokens[token].flags & TOKEN_PRESENT) || until_ns >= l->drain_end_ns))
+    if (changed_ns == CLOCK_NEVER && until_ns >= l->drain_end_ns)
         return true;
     return timeline_free(&c->timeline, EVERY, ledger_txn(l, token)->ended_ns, until_ns).ns >=
            enough_ns(c->r, l);
@@ -186,8 +185,8 @@ static void check_committed(const struct check *c, uint32_t token)
     const struct ledger_token *t = &l->tokens[token];
     enum token_kind kind = l->plan->kinds[token];
 
-    // A token that has vanished is not counted as lost, too.
     judged_add(r, METRIC_VANISHED, 1, CAUSE_IS_NONE);
+    // A token that has vanished does not count as lost as well.
     if (!(t->flags & TOKEN_PRESENT) && !was_deleted(l, token)) {
         finding_add_token(r, METRIC_VANISHED, l, token);
         r->values[METRIC_LEFT_BEHIND] += check_left_behind(l, token);

@@ -342,9 +342,9 @@ static size_t count_known(const struct cuts *c)
     size_t known = 0;
 
     for (size_t i = 0; i < c->points.count; i++) {
-        struct trial_cuts cuts = c->points.items[i];
-        struct trial_result ignored;
-        known += cutrecord_find(c->how->record, c->how->item, &c->points.items[i], &cuts, &ignored);
+        struct trial_cuts cuts;     // ignored
+        struct trial_result result; // ignored, too
+        known += cutrecord_find(c->how->record, c->how->item, &c->points.items[i], &cuts, &result);
     }
     return known;
 }
