@@ -57,6 +57,12 @@ bool in_doubt_ask(struct collector *c, struct err *e)
     return ok;
 }
 
+bool in_doubt_ask_rows(struct collector *c, struct err *e)
+{
+    c->in_doubt.rows_asked = true;
+    return queue_send_in_doubt(&c->queue, &c->link.session, "{}", work_deadline_ns(c), e);
+}
+
 // Puts the tokens of a line that is out in doubt, and forgets the line. Its row may still be ours;
 // or it may not, because the line was settled, a failover has lost the take, or another collector
 // has the row. In each case a token that still waits must not be written again, and a token that
@@ -83,19 +89,24 @@ static bool may_lack_rows(const PGresult *r)
 }
 
 // Gives up the lines that wait for answers, but whose rows others have freed: an answer that still
-// comes for such a line is late. `r`: the answer to the question of doubt.
+// comes for such a line is late. And what a line that is over has left of its row is not ours then.
+// `r`: the answer to the question of doubt.
 static void give_up_freed(struct collector *c, const PGresult *r)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        bool ours =
-            may_lack_rows(r); // if some of our rows may be missing, each line counts as ours
-        if (line->state != LINE_OUT || !c->queue.policy->answers)
+        bool over = line->state == LINE_OVER && line->part;
+        // If some of our rows may be missing, each line counts as ours.
+        bool ours = may_lack_rows(r);
+        if ((line->state != LINE_OUT && !over) || !c->queue.policy->answers)
             continue;
         for (int row = 0; row < PQntuples(r); row++)
             ours = ours ||
                    (column_int64(r, row, 0) == line->n && column_int64(r, row, 1) == line->nonce);
         if (ours || outbox_knows(&c->settle.outbox, line->n, line->nonce))
+            continue;
+        line->part = false;
+        if (over)
             continue;
         log_line("QUEUE", "another collector took us for dead, and has freed a line of %d %s",
             line->count, NOUN(line->count, "token", "tokens"));
@@ -106,12 +117,28 @@ static void give_up_freed(struct collector *c, const PGresult *r)
     }
 }
 
+// Holds the rows of ours of which no line of this process knows, because the answer to their take
+// was lost. They are read again, and go out before what comes later. The answer has n and nonce of
+// each of our rows in columns 0 and 1, before all other rows.
+static bool hold_unknown_rows(struct collector *c, const PGresult *r, struct err *e)
+{
+    for (int row = 0; row < PQntuples(r) && !PQgetisnull(r, row, 0); row++) {
+        int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
+        if (!lines_knows(&c->lines, n, nonce) && !outbox_knows(&c->settle.outbox, n, nonce) &&
+            !lines_hold_row(&c->lines, n, nonce, e))
+            return false;
+    }
+    return true;
+}
+
 bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
 {
     if (!session_check(r, e))
         return false;
     if (PQnfields(r) != 4)
         return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
+    if (c->in_doubt.step == DOUBT_DUE) // in_doubt_ask_rows
+        return hold_unknown_rows(c, r, e);
     // First the tokens of our lines are put in doubt, so that those that the answer names as
     // waiting can be marked.
     for (int i = 0; i < c->lines.count; i++) {
@@ -121,18 +148,12 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
     }
     give_up_freed(c, r);
     doubt_close(&c->doubt);
-    // A row of the answer has the n and the nonce of one of our rows in columns 0 and 1; or, after
-    // all of these, the id and the secret of a token that waits in columns 2 and 3.
+    if (!hold_unknown_rows(c, r, e))
+        return false;
+    // The other rows have the id and the secret of a token that waits in columns 2 and 3.
     for (int row = 0; row < PQntuples(r); row++) {
-        if (!PQgetisnull(r, row, 0)) {
-            int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
-            // The row is ours, but no line of this process has it: the answer to its take was lost.
-            // It is read again, and goes out before what comes later.
-            if (!lines_knows(&c->lines, n, nonce) && !outbox_knows(&c->settle.outbox, n, nonce) &&
-                !lines_hold_row(&c->lines, n, nonce, e))
-                return false;
+        if (!PQgetisnull(r, row, 0))
             continue;
-        }
         struct token t = {.id = column_int64(r, row, 2), .secret = column_field(r, row, 3)};
         doubt_mark(&c->doubt, &t);
     }

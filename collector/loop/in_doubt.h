@@ -11,10 +11,13 @@
 struct in_doubt {
     enum { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } step; // DOUBT_CLEARED: it is answered
     bool rows_left;                                      // the answer did not name all our rows
+    bool rows_asked; // before the question: only which rows are ours was asked
 };
 
 struct collector;
 
-// Asks the question; in_doubt_on_answer deals with the answer.
+// Asks the question; in_doubt_on_answer deals with the answer. in_doubt_ask_rows asks only which
+// rows are ours: while the reader has not taken a line whole, others may get the rest.
 bool in_doubt_ask(struct collector *c, struct err *e) MUST_USE;
+bool in_doubt_ask_rows(struct collector *c, struct err *e) MUST_USE;
 bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e) MUST_USE;

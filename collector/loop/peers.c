@@ -149,14 +149,15 @@ static bool holds_something(const struct collector *c)
     return lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) +
                    lines_in(&c->lines, LINE_WRITTEN) + c->lines.held_count >
                0 ||
-           c->settle.giving_back || outbox_left(&c->settle.outbox) > 0;
+           lines_left_rest(&c->lines) || c->settle.giving_back ||
+           outbox_left(&c->settle.outbox) > 0;
 }
 
 // True while others must see that we live, so that our lease must be renewed: something is in hand
 // or, where one works at a time, tokens wait, or may wait without our knowing.
 static bool shows_life(const struct collector *c)
 {
-    return holds_something(c) ||
+    return holds_something(c) || c->settle.lock_count > 0 ||
            (c->queue.policy->exclusive &&
                (window_due_ns(&c->window) != CLOCK_NEVER || c->take.budget_ns > c->now_ns ||
                    !output_ready(&c->sender.output) || ring_polls(c)));

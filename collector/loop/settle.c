@@ -107,11 +107,11 @@ static bool close_arrays(struct settled *s, struct err *e)
 
 void settle_restart(struct collector *c)
 {
-    c->in_doubt.step = DOUBT_DUE;
+    c->in_doubt = (struct in_doubt){.step = DOUBT_DUE};
     c->settle.holds_lock = false;
     c->settle.lock_count = c->settle.unlock_tag = 0;
     // The answer to the question of doubt names all our rows, also these.
-    c->settle.giving_back = false;
+    c->settle.giving_back = c->settle.alone = false;
     c->lines.held_count = 0;
     c->settle.retry_at_ns = 0;
 }
@@ -123,7 +123,8 @@ static bool has_lines(const struct collector *c)
 {
     const struct lines *l = &c->lines;
 
-    return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->held_count > 0;
+    return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->held_count > 0 ||
+           lines_left_rest(l);
 }
 
 // True while something stays in hand once all written lines are settled.
@@ -175,7 +176,7 @@ static void note_unlock_answer(struct collector *c, int tag, bool ok)
 static bool send_written(struct collector *c, struct err *e)
 {
     struct settled *s = &c->settle.sent;
-    bool with_take;
+    bool with_take = false;
 
     open_arrays(s);
     for (int i = 0; i < c->lines.count; i++)
@@ -183,8 +184,9 @@ static bool send_written(struct collector *c, struct err *e)
             add_settled_line(s, &c->lines.all[i]);
             c->lines.all[i].settling = true;
         }
-    // If more is to be taken, one request settles and takes: one transaction, and one flush.
-    if (!close_arrays(s, e) || !take_step(c, s, &with_take, e))
+    // If more is to be taken, one request settles and takes: one transaction, and one flush. But if
+    // that has failed, the lines are settled alone, because the take may be what fails.
+    if (!close_arrays(s, e) || (!c->settle.alone && !take_step(c, s, &with_take, e)))
         return false;
     if (with_take)
         return true;
@@ -196,7 +198,7 @@ static bool send_written(struct collector *c, struct err *e)
 static bool send_back(struct collector *c, struct err *e)
 {
     return queue_send_settled(&c->queue, &c->link.session, &c->settle.sent, "back",
-        plan_unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
+        plan_unlock(c, QUEUE_SETTLED, !in_hand(c) && !settle_pending(c)), work_deadline_ns(c), e);
 }
 
 bool settle_give_back(struct collector *c, struct err *e)
@@ -204,6 +206,9 @@ bool settle_give_back(struct collector *c, struct err *e)
     struct settled *s = &c->settle.sent;
     struct line *line;
 
+    // A row that is held may have tokens in doubt: nobody else may write these again.
+    if (c->doubt.n > 0)
+        return true;
     // A take that is under way may bring lines, and may read held rows again.
     if (session_awaits(&c->link.session, QUEUE_SETTLED) ||
         session_awaits(&c->link.session, QUEUE_TAKE) || c->settle.giving_back)
@@ -244,6 +249,13 @@ static void count_settled(struct collector *c, const struct line *line)
     // still in doubt: they were passed over, because they were consumed, had expired, or had an
     // account whose status does not allow their action.
     if (line->none_after && c->lines.held_count == 0 && !c->in_doubt.rows_left)
+        doubt_clear(&c->doubt);
+}
+
+// Nothing waits and nothing is in hand, so no line will come for the tokens in doubt, as above.
+void settle_saw_nothing(struct collector *c)
+{
+    if (!in_hand(c) && !settle_pending(c) && !c->in_doubt.rows_left)
         doubt_clear(&c->doubt);
 }
 
@@ -288,8 +300,10 @@ bool settle_done(struct collector *c, const PGresult *r, struct err *e)
 
 void settle_failed(struct collector *c)
 {
-    for (int i = 0; i < c->lines.count; i++)
+    for (int i = 0; i < c->lines.count; i++) {
+        c->settle.alone = c->settle.alone || c->lines.all[i].settling;
         c->lines.all[i].settling = false;
+    }
     c->settle.retry_at_ns = c->now_ns + RETRY_NS;
 }
 
@@ -302,13 +316,28 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
         settle_failed(c);
         return work_may_retry(c, e);
     }
-    c->settle.giving_back = false;
+    c->settle.giving_back = c->settle.alone = false;
     // A row with a kind is a line that was no longer ours. A null says that we released a lock that
     // we did not hold (sql/settled.sql).
     for (int row = 0; row < PQntuples(r); row++)
         if (!PQgetisnull(r, row, 0) && !lost_line(c, e))
             return false;
     return end_settling(c, e);
+}
+
+// Holds the rows of lines that are over and had only a part of their row, once the database knows
+// all of the line's answers: until then a token that was answered would be read again.
+static bool hold_rests(struct collector *c, struct err *e)
+{
+    for (int i = 0; i < c->lines.count; i++) {
+        struct line *line = &c->lines.all[i];
+        if (line->state != LINE_OVER || !line->part ||
+            outbox_knows(&c->settle.outbox, line->n, line->nonce))
+            continue;
+        if (!lines_hold_row(&c->lines, line->n, line->nonce, e))
+            return false;
+    }
+    return true;
 }
 
 bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
@@ -327,7 +356,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
             PQntuples(r), NOUN(PQntuples(r), "answer was", "answers were"), PQgetvalue(r, 0, 0));
     // Some of these tokens may be due to be tried again at once.
     c->take.look_at_ns = 0;
-    return true;
+    return hold_rests(c, e);
 }
 
 // Sends the answers that are in the outbox, unless a request with answers is under way.
@@ -342,7 +371,8 @@ static bool send_answers(struct collector *c, struct err *e)
     // While we hold the lock for work in hand we must renew our lease, or others free what we take
     // next. So the last answers release the lock; but not while a take is under way, which may
     // bring lines.
-    bool nothing_left = !has_lines(c) && outbox_sends_all(&c->settle.outbox) &&
+    bool nothing_left = !has_lines(c) && !c->settle.giving_back &&
+                        outbox_sends_all(&c->settle.outbox) &&
                         !session_awaits(&c->link.session, QUEUE_TAKE);
     return queue_send_answered(&c->queue, &c->link.session, columns,
         plan_unlock(c, QUEUE_ANSWERED, nothing_left), work_deadline_ns(c), e);
@@ -353,10 +383,12 @@ bool settle_step(struct collector *c, struct err *e)
     struct session *s = &c->link.session;
 
     if (c->in_doubt.step == DOUBT_DUE) {
-        // A line that was begun is finished first, because only then is it certain that its tokens
-        // are out.
-        if (!c->queue.policy->answers && lines_in(&c->lines, LINE_OUT) > 0)
+        if (session_awaits(s, QUEUE_IN_DOUBT))
             return true;
+        // A line that was begun is finished first, because only then is it certain that its tokens
+        // are out. Where several collect, others need not wait for that: they get our other rows.
+        if (!c->queue.policy->answers && lines_in(&c->lines, LINE_OUT) > 0)
+            return c->queue.policy->exclusive || c->in_doubt.rows_asked || in_doubt_ask_rows(c, e);
         return in_doubt_ask(c, e);
     }
     if (c->in_doubt.step != DOUBT_CLEARED)

@@ -13,6 +13,7 @@
 struct settle {
     struct outbox outbox; // answers that the database has not confirmed
     struct settled sent;  // the lines of the last request that settled lines or gave them back
+    bool alone;           // a request that settled lines has failed: the next one takes nothing
     bool giving_back;     // `sent` names rows to give back, which the database has not confirmed
     // The lock for work in hand shows other collectors that we have something in hand.
     bool holds_lock;     // we know that we hold it
@@ -46,7 +47,10 @@ void settle_failed(struct collector *c);
 void settle_lock_held(struct collector *c);
 void settle_lock_unsure(struct collector *c);
 
-// Gives back all rows of which no line is begun.
+// Call it when a look at everything found no token that waits.
+void settle_saw_nothing(struct collector *c);
+
+// Gives back all rows of which no line is begun. While a token is in doubt, it gives back none.
 bool settle_give_back(struct collector *c, struct err *e) MUST_USE;
 
 // True when a line is written, and the database does not know it yet.

@@ -236,6 +236,10 @@ static bool on_take(struct collector *c, PGresult *r, int head, struct err *e)
     else if (!any && !spent) // nothing is left of the rows that were read again
         lines_unhold_first(&c->lines, t->reread);
     note_times(c, r, head, any);
+    bool saw_all =
+        t->reread == 0 && !t->backlog && (t->asked_all_due || c->queue.policy->exclusive);
+    if (saw_all && !any && !waits && !spent)
+        settle_saw_nothing(c);
     // Another collector may get the budget first, so it may have these rows.
     if (spent && t->reread > 0 && !c->queue.policy->exclusive)
         ok = ok && settle_give_back(c, e);
@@ -322,8 +326,10 @@ bool take_on_answer(struct collector *c, PGresult *r, struct err *e)
 
     if (!session_check(r, e)) {
         PQclear(r);
-        // Lines were to be settled in the take's transaction; they still are to be.
-        settle_failed(c);
+        // Lines were to be settled in the take's transaction; they still are to be. With a read
+        // none were.
+        if (!c->take.sent_read)
+            settle_failed(c);
         if (c->take.asked_lock)
             settle_lock_unsure(c);
         return try_again(c, e);

@@ -70,7 +70,9 @@ static struct line *find_room(struct lines *l)
 
     for (int i = 0; i < l->count; i++) {
         struct line *a = &l->all[i];
-        if (a->state != LINE_FREE && a->state != LINE_OVER)
+        // A line that is over, but had only a part of its row, is still needed: the rest is to be
+        // held.
+        if (a->state != LINE_FREE && (a->state != LINE_OVER || a->part))
             continue;
         // LINE_FREE is less than LINE_OVER, so a free line is better.
         if (!best || a->state < best->state || (a->state == best->state && a->order < best->order))
@@ -193,6 +195,10 @@ bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e)
 {
     int at = l->held_count;
 
+    for (int i = 0; i < l->count; i++)
+        if (l->all[i].state == LINE_OVER && l->all[i].n == n && l->all[i].nonce == nonce)
+            l->all[i].part = false; // its rest is held now
+
     if (l->held_count == l->held_room) {
         int room = l->held_room > 0 ? 2 * l->held_room : 16;
         struct held *more = realloc(l->held, (size_t)room * sizeof *more);
@@ -244,6 +250,14 @@ int lines_in(const struct lines *l, enum line_state state)
     for (int i = 0; i < l->count; i++)
         n += l->all[i].state == state;
     return n;
+}
+
+bool lines_left_rest(const struct lines *l)
+{
+    for (int i = 0; i < l->count; i++)
+        if (l->all[i].state == LINE_OVER && l->all[i].part)
+            return true;
+    return false;
 }
 
 struct line *lines_first(const struct lines *l, enum line_state state)

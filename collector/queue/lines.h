@@ -99,6 +99,9 @@ void lines_unhold_first(struct lines *l, int count); // call it when the first h
 // first; NULL: none is in it.
 int lines_in(const struct lines *l, enum line_state state);
 struct line *lines_first(const struct lines *l, enum line_state state);
+// True when a line is over that had only a part of its row, and the rest of the row is not held
+// yet.
+bool lines_left_rest(const struct lines *l);
 // Returns the line that was taken last, of those that are taken, out or written; NULL: none.
 struct line *lines_newest(const struct lines *l);
 // True when a line that is not over has this row.

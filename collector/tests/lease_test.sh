@@ -34,6 +34,7 @@ main()
     an_ineligible_token_is_not_retried
     a_dead_letter_can_be_tried_and_buried
     the_budget_holds
+    the_rest_of_a_row_follows
     recoveries_go_first
     old_history_is_dropped
     a_server_that_lies_is_refused
@@ -440,6 +441,33 @@ the_budget_holds()
     ends r TERM 0
     unset MAILROOM_BUDGET MAILROOM_BURST
     spending_was_within 5 10
+}
+
+# s stands still for so long that its payment for a row is too old, and the budget allows only a part
+# of the row when it is read again.
+the_rest_of_a_row_follows()
+{
+    export MAILROOM_BUDGET=2/s MAILROOM_BURST=10
+    run_with_sender s
+    rm -f "$server_dir/hold"
+    mkfifo "$server_dir/hold"
+    psql -qAtX <"$server_dir/hold" >/dev/null &
+    exec 7>"$server_dir/hold"
+    echo "BEGIN; SELECT FROM cursors FOR UPDATE;" >&7
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'BEGIN; SELECT FROM cursors%'
+        OR query LIKE 'SELECT FROM cursors%'"
+    add ok30 ok31 ok32 ok33 ok34 ok35 ok36 ok37 ok38 ok39
+    until_true "SELECT count(*) = 1 FROM pg_stat_activity
+        WHERE usename = 'collector' AND wait_event_type = 'Lock'"
+    kill -STOP "$(pid_of s)"
+    printf '\\q\n' >&7
+    exec 7>&-
+    until_true "SELECT count(*) = 1 FROM deliveries"
+    sleep 3
+    kill -CONT "$(pid_of s)"
+    nothing_is_left
+    ends s TERM 0
+    unset MAILROOM_BUDGET MAILROOM_BURST
 }
 
 # Ten activations wait, then five recoveries. Making lanes and removing them again neither loses nor

@@ -49,6 +49,22 @@ mutant() { # name
         target=mailroom-collector
         test=(sh collector/tests/shared_test.sh)
         ;;
+    given-doubt) # rows with tokens in doubt are given to others
+        edits=(collector/loop/settle.c 's/if (c->doubt.n > 0)/if (false)/')
+        target=mailroom-collector
+        test=(sh collector/tests/errors_test.sh)
+        ;;
+    stale-doubt) # tokens stay in doubt though no line will come for them
+        edits=(collector/loop/take_answer.c 's/    if (saw_all \&\& /    if (false \&\& saw_all \&\& /')
+        target=mailroom-collector
+        test=(sh collector/tests/errors_test.sh)
+        ;;
+    lost-rest) # what a line left of its row is forgotten
+        edits=(collector/loop/settle.c 's/return hold_rests(c, e);/return true;/'
+            collector/loop/settle.c 's/^static bool hold_rests/__attribute__((unused)) &/')
+        target=mailroom-collector
+        test=(sh collector/tests/lease_test.sh)
+        ;;
     silent) # the mend of B3 must not forget a silent producer
         edits=(collector/sql/bell_silent.sql 's/^SELECT EXISTS (/SELECT false AND EXISTS (/')
         target=mailroom-collector
