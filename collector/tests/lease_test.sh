@@ -448,6 +448,7 @@ the_budget_holds()
 the_rest_of_a_row_follows()
 {
     export MAILROOM_BUDGET=2/s MAILROOM_BURST=10
+    sql "DELETE FROM budgets" # then the bucket is full
     run_with_sender s
     rm -f "$server_dir/hold"
     mkfifo "$server_dir/hold"
