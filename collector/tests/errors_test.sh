@@ -94,26 +94,6 @@ nothing_is_in_doubt_that_will_not_come() # mode
     same "tokens, each once" "5 5" "$(tokens "b_$1")"
 }
 
-# Descriptor 5 keeps the pipe open, and nobody reads.
-run_unread() # name
-{
-    mkfifo "$server_dir/$1.fifo"
-    exec 5<>"$server_dir/$1.fifo"
-    : >"$server_dir/$1.log"
-    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/$1.fifo" 2>"$server_dir/$1.log" &
-    eval "pid_$1=$!"
-    at_exit "kill -KILL $! 2>/dev/null"
-    has_logged "$1" "in shared mode"
-}
-
-read_all_of() # name
-{
-    exec 6<"$server_dir/$1.fifo" 5>&-
-    cat <&6 >"$server_dir/$1.out" &
-    reader=$!
-    exec 6<&-
-}
-
 # The line of c is in the pipe, which has no room for another, and its tokens are in doubt.
 what_is_in_doubt_is_given_to_nobody()
 {

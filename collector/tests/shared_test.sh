@@ -157,10 +157,7 @@ a_line_that_sticks_keeps_nothing_from_others()
     until_true "SELECT $waiting_tokens <= 400"
     sleep 0.2
     ! grep "no answer" "$server_dir/y.log" || failed "y waits for answers that nobody gives"
-    exec 6<"$server_dir/y.fifo" 5>&-
-    cat <&6 >"$server_dir/y.out" &
-    reader=$!
-    exec 6<&-
+    read_all_of y
     drained
     ends y TERM 0
     ends z TERM 0
@@ -168,18 +165,6 @@ a_line_that_sticks_keeps_nothing_from_others()
     same "tokens, each once" "4000 4000" "$(tokens y z)"
     export MAILROOM_BATCH_LIMIT=10
     unset MAILROOM_ANSWER_TIMEOUT
-}
-
-# Starts a collector that writes to a pipe. Descriptor 5 keeps the pipe open, and nobody reads.
-run_unread() # name
-{
-    mkfifo "$server_dir/$1.fifo"
-    exec 5<>"$server_dir/$1.fifo"
-    : >"$server_dir/$1.log"
-    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/$1.fifo" 2>"$server_dir/$1.log" &
-    eval "pid_$1=$!"
-    at_exit "kill -KILL $! 2>/dev/null"
-    has_logged "$1" "in shared mode"
 }
 
 # v cannot write what it took, and the statement that gives it back is cancelled.
@@ -196,10 +181,7 @@ a_canceled_giving_back_is_sent_again()
     until_true "SELECT $waiting_tokens = 3600"
     run w
     until_true "SELECT $waiting_tokens <= 400"
-    exec 6<"$server_dir/v.fifo" 5>&-
-    cat <&6 >"$server_dir/v.out" &
-    reader=$!
-    exec 6<&-
+    read_all_of v
     drained
     nobody_has_work
     ends v TERM 0

@@ -138,6 +138,27 @@ tokens() # names
         END { print all + 0, distinct + 0 }'
 }
 
+# Starts a collector that writes to a pipe. Descriptor 5 keeps the pipe open, and nobody reads.
+run_unread() # name
+{
+    mkfifo "$server_dir/$1.fifo"
+    exec 5<>"$server_dir/$1.fifo"
+    : >"$server_dir/$1.log"
+    "$BUILD_DIR/bin/mailroom-collector" >"$server_dir/$1.fifo" 2>"$server_dir/$1.log" &
+    eval "pid_$1=$!"
+    at_exit "kill -KILL $! 2>/dev/null"
+    has_logged "$1" "in shared mode"
+}
+
+# Begins to read what such a collector writes. Sets `reader`, for which the caller waits.
+read_all_of() # name
+{
+    exec 6<"$server_dir/$1.fifo" 5>&-
+    cat <&6 >"$server_dir/$1.out" &
+    reader=$!
+    exec 6<&-
+}
+
 # From here on nobody can confirm a line, until let_go.
 hold_confirming()
 {
