@@ -27,7 +27,8 @@ bool collect_unsettled(const struct collector *c);
 // nothing is left to do.
 bool collect_end(struct collector *c, bool *done, struct err *e) MUST_USE;
 
-// What the loop polls for answers of the sender, and for room in the output or the reader's end.
+// The loop polls these: the first for answers of the sender, the second for room in the output or
+// the end of the reader.
 struct pollfd collect_poll_answers(const struct collector *c);
 struct pollfd collect_poll_output(const struct collector *c);
 void collect_count(struct collector *c); // sets the figures that only metrics show

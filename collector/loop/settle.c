@@ -405,7 +405,8 @@ bool settle_step(struct collector *c, struct err *e)
         return false;
     struct line *line = lines_first(&c->lines, LINE_WRITTEN);
     // A take that is under way may itself settle lines; a read settles none.
-    if (session_awaits(s, QUEUE_SETTLED) || (session_awaits(s, QUEUE_TAKE) && !c->take.sent_read))
+    if (session_awaits(s, QUEUE_SETTLED) ||
+        (session_awaits(s, QUEUE_TAKE) && c->take.asked == ASKED_TAKE))
         return true;
     if (c->settle.giving_back)
         return send_back(c, e);

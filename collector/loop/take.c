@@ -30,7 +30,7 @@ void take_restart(struct collector *c)
     // Where several collect, rows that others gave back may be due already. So the first take looks
     // at everything that is due, and one take does so every TAKE_ALL_DUE_NS from then on. Where one
     // collector works at a time, its claim has made all rows of others its own, and the question of
-    // doubt (settle.c) names them.
+    // doubt (in_doubt.c) names them.
     bool alone = c->queue.policy->exclusive;
 
     c->take = (struct taking){.no_wait = true,
@@ -72,7 +72,9 @@ bool take_hold_old(struct collector *c, struct err *e)
         // The tokens of a line that was only read (n is 0), and is not full, have waited for their
         // timeout already, and the window has forgotten them. So they go out without a wait.
         c->take.no_wait = c->take.no_wait || (line->n == 0 && line->sendable < c->queue.limit);
-        c->take.drop_answer = true; // the read under way may hold the same tokens
+        // A read under way may bring the same tokens.
+        if (c->take.asked == ASKED_READ)
+            c->take.asked = ASKED_READ_IN_VAIN;
         if (!lines_hold(&c->lines, line, e))
             return false;
     }
@@ -171,13 +173,13 @@ static bool send_request(
     t->asked_ns = c->now_ns;
     t->asked_all_due = due < 0;
     t->fewest = fewest;
-    t->sent_read = next_is_read(c, due);
-    t->must_take = t->drop_answer = false;
+    t->asked = next_is_read(c, due) ? ASKED_READ : ASKED_TAKE;
+    t->must_take = false;
     t->look_at_ns = CLOCK_NEVER; // the answer may plan another look
     if (t->reread == 0)
         window_read_sent(&c->window, c->now_ns);
-    t->asked_lock = !t->sent_read && !c->settle.holds_lock;
-    if (t->sent_read) // `rows` is empty then, and has no memory to free
+    t->asked_lock = t->asked == ASKED_TAKE && !c->settle.holds_lock;
+    if (t->asked == ASKED_READ) // `rows` is empty then, and has no memory to free
         return ok && send_read(c, e);
     // If less than a full line is wanted, the timeout is over, and a second line is not expected.
     ok = ok && queue_send_take(&c->queue, &c->link.session,
@@ -220,7 +222,7 @@ static bool may_take(struct collector *c, const struct settled *settled)
     // The lines in `settled` are written, and settled before the new line can be begun.
     if (!c->queue.policy->answers)
         return settled || (lines_in(l, LINE_OUT) == 0 && lines_in(l, LINE_WRITTEN) == 0);
-    // While the line of a suspected token is out, no other line may go out (sender.c).
+    // While the line of a suspected token is out, no other line may go out (answers.c).
     return !lines_alone_out(l) && lines_in(l, LINE_OUT) < (int)c->config->leased.in_flight;
 }
 

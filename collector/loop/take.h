@@ -15,21 +15,23 @@
 // are taken at once, the third would be too old.
 #define TAKE_LINES 2
 
-// What is known of the request under way (a take, or a read that takes nothing), of the answer to
-// the last one, and of when to send the next one.
+// The collector has one such request under way at most: a take, or a read, which takes nothing.
+// This struct keeps what was asked, what the last answer told, and when to ask again.
 struct taking {
     // The request under way, or the last one.
-    int64_t asked_ns;   // when it was sent
-    bool sent_read;     // it is a read (mailroom_read), and takes nothing
+    int64_t asked_ns; // when it was sent
+    enum {
+        ASKED_TAKE,
+        ASKED_READ,         // mailroom_read, which takes nothing
+        ASKED_READ_IN_VAIN, // its answer is dropped: lines are read again that may have its tokens
+    } asked;
     bool asked_all_due; // it is a take that looks at all rows that are due, however long ago
     bool asked_lock;    // it is a take that asks for the lock for work in hand (settle.h)
-    bool drop_answer;   // it is a read whose answer is to be dropped: its tokens may be those of
-                        // lines that are read again
     int reread;  // it is a take that reads this many held rows (lines.h) again, the first ones
     int fewest;  // if fewer tokens wait, no line is made of them
     int examine; // it is a read that looks at this many tokens
 
-    // What to send next, and when.
+    // These decide what is sent next, and when.
     bool must_take;        // the next request is a take: a read does not pass over tokens for good
     bool no_wait;          // tokens that waited before our session go out without a timeout
     bool backlog;          // more tokens waited than the last request took

@@ -280,7 +280,7 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
     bool all = PQntuples(r) - 1 < t->examine; // the read saw everything that waits
     bool full = seen.tokens == c->queue.limit;
 
-    if (t->drop_answer)
+    if (t->asked == ASKED_READ_IN_VAIN)
         return read_once_more(c, r);
     // So many tokens were passed over that the line is not full, although more may wait.
     bool short_line = !full && !all;
@@ -328,14 +328,14 @@ bool take_on_answer(struct collector *c, PGresult *r, struct err *e)
         PQclear(r);
         // Lines were to be settled in the take's transaction; they still are to be. With a read
         // none were.
-        if (!c->take.sent_read)
+        if (c->take.asked == ASKED_TAKE)
             settle_failed(c);
         if (c->take.asked_lock)
             settle_lock_unsure(c);
         return try_again(c, e);
     }
     // A server that does not keep to the protocol may answer with any columns and rows.
-    if (c->take.sent_read && PQnfields(r) == LINES_READ_COLUMNS && head_of(r) == 0)
+    if (c->take.asked != ASKED_TAKE && PQnfields(r) == LINES_READ_COLUMNS && head_of(r) == 0)
         return on_read(c, r, e);
     head = PQnfields(r) == LINES_COLUMNS ? head_of(r) : -1;
     if (head >= 0 && numbers_in_range(r))

@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #endif
 
-// What the collector orders: to start the sender, to ask it to end, or to end it.
+// The collector sends one of these orders: start the sender, ask it to end, or end it.
 enum order { START, ASK_TO_END, END };
 
 struct launch_reply {

@@ -52,7 +52,8 @@ bool queue_send_answered(const struct queue *q, struct session *s,
 bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *tokens,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
-// What a caller asks of mailroom_peers; the other arguments come from struct queue.
+// A caller of queue_send_join or queue_send_peers gives these arguments of mailroom_peers; struct
+// queue has the others.
 struct peers_request {
     bool settle;      // joining: make a new cursor if one is needed, which may take long
     const char *over; // joining: take the queue from this holder; NULL: from nobody

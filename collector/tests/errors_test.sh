@@ -19,6 +19,7 @@ main()
     MAILROOM_DATABASE_URL="host=$PGHOST user=postgres dbname=$PGDATABASE" run switch --switch-mode
     ends switch none 0
     nothing_is_in_doubt_that_will_not_come shared 7101
+    a_settling_does_not_wait_for_a_take_that_fails
     what_is_in_doubt_is_given_to_nobody
     a_stuck_line_keeps_no_rows_of_a_lost_session
     echo "errors leave nothing in hand"
@@ -92,6 +93,26 @@ nothing_is_in_doubt_that_will_not_come() # mode
     drained
     ends "b_$1" TERM 0
     same "tokens, each once" "5 5" "$(tokens "b_$1")"
+}
+
+# Under a backlog one request settles and takes. Nobody can take while accounts is locked, but the line
+# that is written can be settled.
+a_settling_does_not_wait_for_a_take_that_fails()
+{
+    run g
+    has_logged g "in shared mode"
+    add_accounts 20001 26000
+    until_true "SELECT count(*) < 5900 FROM mailroom_untaken('mailroom')"
+    begin_holding "LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE"
+    until_true "SELECT count(*) = 1 FROM pg_locks WHERE relation = 'accounts'::regclass AND NOT granted"
+    sql "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+        WHERE usename = 'collector' AND wait_event_type = 'Lock'" >/dev/null
+    has_logged g "trying again"
+    until_true "SELECT count(*) = 0 FROM deliveries"
+    end_holding
+    drained
+    ends g TERM 0
+    same "tokens, each once" "6000 6000" "$(tokens g)"
 }
 
 # The line of c is in the pipe, which has no room for another, and its tokens are in doubt.

@@ -49,6 +49,11 @@ mutant() { # name
         target=mailroom-collector
         test=(sh collector/tests/shared_test.sh)
         ;;
+    ride-again) # lines are settled with the next take although the last one failed
+        edits=(collector/loop/settle.c 's/(!c->settle.alone \&\& !take_step/(!take_step/')
+        target=mailroom-collector
+        test=(sh collector/tests/errors_test.sh)
+        ;;
     given-doubt) # rows with tokens in doubt are given to others
         edits=(collector/loop/settle.c 's/if (c->doubt.n > 0)/if (false)/')
         target=mailroom-collector
