@@ -15,8 +15,8 @@
 // are taken at once, the third would be too old.
 #define TAKE_LINES 2
 
-// The collector has one such request under way at most: a take, or a read, which takes nothing.
-// This struct keeps what was asked, what the last answer told, and when to ask again.
+// The collector has at most one request for tokens under way: a take, or a read, which takes
+// nothing. This struct keeps what was asked, what the last answer told, and when to ask again.
 struct taking {
     // The request under way, or the last one.
     int64_t asked_ns; // when it was sent
