@@ -33,7 +33,7 @@ static bool answer_counts_and_power(
     bool ok = answer_counts(d, numbers, answer, size, e);
     size_t len = strlen(answer);
 
-    snprintf(answer + len, size - len, " %d %d", d->holds_canary, d->power == POWER_DARK);
+    snprintf(answer + len, size - len, " %d %d", d->held[0] != '\0', d->power == POWER_DARK);
     return ok;
 }
 

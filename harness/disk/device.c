@@ -85,18 +85,18 @@ bool device_put(void *device, uint64_t offset, const void *data, uint32_t length
 
 // Adds a write or a flush to the recording, if there is one.
 static bool record_entry(struct device *d, enum logged_kind kind, int64_t at_ns, uint64_t offset,
-    const void *data, uint32_t length)
+    const void *data, uint32_t length, struct err *e)
 {
     struct logged_entry entry = {kind, length, offset, at_ns};
-    struct err unsaid; // not shown: each caller reports the failure in its own way
 
-    return !d->record || write_log_append(d->record, &entry, data, &unsaid);
+    return !d->record || write_log_append(d->record, &entry, data, e);
 }
 
 // Remembers the bytes that the write replaces, then writes.
 static bool take_write(struct device *d, uint64_t offset, const void *data, uint32_t length)
 {
     unsigned char *before = malloc(length);
+    struct err unsaid; // not shown: the machine only learns that its write failed
     bool ok = before && device_read(d, offset, before, length);
 
     // In a replay, the trial keeps the write instead of the cache, because all writes of a trial
@@ -106,16 +106,16 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
     else if (ok)
         ok = cache_add(&d->cache, offset, length, before, data);
     free(before);
-    cache_evict(&d->cache, CACHE_MAX);
     return ok && write_at(d->image, offset, data, length) &&
-           record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length);
+           record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length, &unsaid);
 }
 
-static bool is_canary(const struct device *d, const void *data, size_t length)
+// True when the write ends with this canary; "" is none.
+static bool is_canary(const char *canary, const void *data, size_t length)
 {
-    return d->canary[0] && length >= DEVICE_CANARY_BYTES &&
-           memcmp((const char *)data + length - DEVICE_CANARY_BYTES, d->canary,
-               DEVICE_CANARY_BYTES) == 0;
+    return canary[0] && length >= DEVICE_CANARY_BYTES &&
+           memcmp((const char *)data + length - DEVICE_CANARY_BYTES, canary, DEVICE_CANARY_BYTES) ==
+               0;
 }
 
 // Counts the sectors of a write that contain the word for which the armed cut waits.
@@ -129,6 +129,19 @@ static uint64_t count_wanted(const struct device *d, const void *data, size_t le
     return found;
 }
 
+// Evicts the writes for which the cache has no room. They are on the platter now, so an armed cut
+// does not count them any more.
+static void evict_oldest(struct device *d)
+{
+    while (d->cache.bytes > CACHE_MAX) {
+        const struct cached_write *oldest = &d->cache.items[d->cache.first];
+        d->found -= count_wanted(d, oldest->after, oldest->length);
+        if (is_canary(d->held, oldest->after, oldest->length))
+            d->held[0] = '\0';
+        cache_evict(&d->cache, d->cache.bytes - oldest->length);
+    }
+}
+
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length)
 {
     if (d->power != POWER_ON)
@@ -137,13 +150,14 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
         !take_write(d, offset, data, (uint32_t)length))
         return DEVICE_FAILED;
     d->counts.writes++;
-    if (is_canary(d, data, length)) {
+    if (is_canary(d->canary, data, length)) {
+        memcpy(d->held, d->canary, sizeof d->held);
         d->canary[0] = '\0';
-        d->holds_canary = true;
     }
     d->found += count_wanted(d, data, length);
+    evict_oldest(d);
     // The armed cut comes with the first write after which the cache holds all that it waits for.
-    if (d->holds_canary && d->found >= d->least)
+    if (d->held[0] && d->found >= d->least)
         d->power = POWER_DARK;
     return DEVICE_DONE;
 }
@@ -152,7 +166,7 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
 // more.
 static void forget_armed(struct device *d)
 {
-    d->holds_canary = false;
+    d->held[0] = '\0';
     d->found = 0;
 }
 
@@ -169,8 +183,9 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     *due_ns = now_ns + d->flush_takes_ns;
     // A lying disk answers in time and keeps everything in the cache.
     if (d->flushing == FLUSHING_HONEST) {
+        struct err unsaid; // not shown: the machine only learns that its flush failed
         device_settle(d);
-        if (!record_entry(d, LOGGED_FLUSH, *due_ns, 0, NULL, 0) ||
+        if (!record_entry(d, LOGGED_FLUSH, *due_ns, 0, NULL, 0, &unsaid) ||
             (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
     }
@@ -258,14 +273,18 @@ static bool record_cache(struct device *d, struct err *e)
 {
     for (size_t i = d->cache.first; i < d->cache.count; i++) {
         const struct cached_write *w = &d->cache.items[i];
-        if (!record_entry(d, LOGGED_WRITE, clock_now_ns(), w->offset, w->after, w->length))
-            return err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
+        if (!record_entry(d, LOGGED_WRITE, clock_now_ns(), w->offset, w->after, w->length, e))
+            return false;
     }
     return true;
 }
 
 bool device_record(struct device *d, struct err *e)
 {
+    // Closing writes the bytes that are still in the buffer, so it comes before the file is
+    // emptied.
+    if (d->record)
+        fclose(d->record);
     int fd = openat(d->dir, DEVICE_RECORD, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     d->record = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -284,11 +303,13 @@ bool device_record(struct device *d, struct err *e)
 
 bool device_end_record(struct device *d, struct err *e)
 {
+    if (!d->record)
+        return err_set(e, ERR_USAGE, "there is no recording");
     // This flush makes the writes after the last real flush an interval of their own.
-    bool ok = d->record && record_entry(d, LOGGED_FLUSH, clock_now_ns(), 0, NULL, 0);
-
-    if (d->record)
-        ok = fclose(d->record) == 0 && ok;
+    bool ok = record_entry(d, LOGGED_FLUSH, clock_now_ns(), 0, NULL, 0, e);
+    // Only the first error is reported; after it, closing often fails for the same reason.
+    if (fclose(d->record) != 0 && ok)
+        ok = err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
     d->record = NULL;
-    return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
+    return ok;
 }

@@ -47,7 +47,8 @@ struct device {
     uint64_t fail_in;                     // number of the flush that fails: 1 is the next one; 0:
                                           // none fails
     char canary[DEVICE_CANARY_BYTES + 1]; // the write that ends with this is the canary; "": none
-    bool holds_canary;                    // the canary is in the cache, so the power may be cut
+    char held[DEVICE_CANARY_BYTES + 1];   // the canary in the cache, with which the power may be
+                                          // cut; "": none is there
     char wanted[DEVICE_WORD_BYTES + 1];   // the sectors that contain this word count for `least`
     uint64_t least;                       // the power is cut when this many such sectors and the
                                           // canary are in the cache
@@ -87,8 +88,8 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
 void device_settle(struct device *d);
 
 // Makes the power go as soon as the cache holds the write that ends with `canary` and at least
-// `least` sectors that contain `word`. A flush takes them out of the cache; if it takes the canary,
-// the power does not go until the device is armed again.
+// `least` sectors that contain `word`. A flush takes them out of the cache, and so do later writes
+// that need the room; if the canary goes, the power does not go until the device is armed again.
 void device_arm(
     struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word);
 
@@ -96,10 +97,10 @@ void device_arm(
 // counts.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
 
-// Begins a recording. Copies the image as it would be if the power were cut at this moment and the
-// whole cache lost, and records everything that comes until device_end_record. device_end_record
-// adds one more flush, so that there is also a state with the writes after the last real flush in
-// doubt.
+// Begins a recording; a record that is still open ends and is replaced. Copies the image as it
+// would be if the power were cut at this moment and the whole cache lost, and records everything
+// that comes until device_end_record. device_end_record adds one more flush, so that there is also
+// a state with the writes after the last real flush in doubt.
 MUST_USE bool device_record(struct device *d, struct err *e);
 MUST_USE bool device_end_record(struct device *d, struct err *e);
 

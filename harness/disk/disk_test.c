@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,6 +316,32 @@ static void a_new_cut_counts_anew(void **state)
     assert_int_equal(b->d.power, POWER_DARK);
 }
 
+// The cache has room for 64 MB. Later writes put the oldest ones onto the platter, so a cut does
+// not count them any more.
+static void a_cut_counts_nothing_that_was_evicted(void **state)
+{
+    struct bench *b = *state;
+
+    device_arm(&b->d, canary, 0, 8, "bbbb");
+    put(&b->d, 0, 4, 'b');
+    write_canary(&b->d);
+    expect_answer(&b->d, "counts", "ok 2 0 0 0 1 0");
+    // This takes all the room, so the sectors and the canary leave the cache.
+    for (unsigned i = 0; i < (64u << 20) / (SECTORS * CACHE_SECTOR); i++)
+        put(&b->d, 0, SECTORS, 'c');
+    expect_answer(&b->d, "counts", "ok 2050 0 0 0 0 0");
+    // Without the four that are evicted, there are too few sectors until four more come.
+    device_arm(&b->d, canary, 0, 8, "bbbb");
+    put(&b->d, 0, 4, 'b');
+    for (unsigned i = 0; i < (64u << 20) / (SECTORS * CACHE_SECTOR); i++)
+        put(&b->d, 0, SECTORS, 'c');
+    write_canary(&b->d);
+    put(&b->d, 0, 4, 'b');
+    assert_int_equal(b->d.power, POWER_ON);
+    put(&b->d, 4, 4, 'b');
+    assert_int_equal(b->d.power, POWER_DARK);
+}
+
 static void nonsense_is_refused(void **state)
 {
     struct bench *b = *state;
@@ -443,6 +470,40 @@ static void a_recording_begins_with_what_was_flushed(void **state)
     assert_true(old > 0);
 }
 
+// The first record is closed, which valgrind and the sanitizers see, and the second one begins with
+// an empty file.
+static void a_second_recording_replaces_the_first(void **state)
+{
+    struct bench *b = *state;
+
+    expect_answer(&b->d, "record", "ok 0 0 0 0");
+    int first = fileno(b->d.record);
+    put(&b->d, 0, 1, 'a');
+    flush(&b->d);
+    expect_answer(&b->d, "record", "ok 1 1 0 0");
+    assert_int_equal(fileno(b->d.record), first); // the number is free again
+    put(&b->d, 0, 1, 'b');
+    flush(&b->d);
+    expect_answer(&b->d, "end-record", "ok 2 2 0 0");
+    expect_answer(&b->d, "replay", "ok 2");
+}
+
+// The error is that of the write that failed, not one that an earlier call left behind.
+static void the_end_of_a_recording_says_what_failed(void **state)
+{
+    struct bench *b = *state;
+
+    errno = EISDIR;
+    expect_answer(&b->d, "end-record", "error there is no recording");
+    expect_answer(&b->d, "record", "ok 0 0 0 0");
+    fclose(b->d.record);
+    b->d.record = fopen("/dev/full", "w");
+    setvbuf(b->d.record, NULL, _IONBF, 0);
+    expect_answer(
+        &b->d, "end-record", "error cannot write the disk's record: No space left on device");
+    assert_null(b->d.record);
+}
+
 // A folder has the place of the base. Nothing is recorded then.
 static void a_recording_without_a_base_does_not_begin(void **state)
 {
@@ -465,6 +526,7 @@ int main(void)
         WITH_BENCH(a_cut_waits_until_enough_is_in_the_cache),
         WITH_BENCH(a_cut_tears_what_was_not_flushed),
         WITH_BENCH(a_new_cut_counts_anew),
+        WITH_BENCH(a_cut_counts_nothing_that_was_evicted),
         WITH_BENCH(any_version_since_the_flush_may_survive),
         WITH_BENCH(the_same_seed_keeps_the_same),
         WITH_BENCH(a_lying_disk_may_lose_what_was_flushed),
@@ -477,6 +539,8 @@ int main(void)
         WITH_BENCH(a_replay_needs_a_recording),
         WITH_BENCH(a_recording_begins_with_what_was_flushed),
         WITH_BENCH(a_recording_without_a_base_does_not_begin),
+        WITH_BENCH(a_second_recording_replaces_the_first),
+        WITH_BENCH(the_end_of_a_recording_says_what_failed),
     };
 
     return cmocka_run_group_tests_name("harness.disk", tests, NULL, NULL);
