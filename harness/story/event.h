@@ -360,6 +360,9 @@ static inline bool write_keeps_numbers(const struct writer *w)
 // Chooses what is written, and gives tokens and processes their new numbers.
 void write_pick(struct writer *w);
 
+// True when a fault is written: one that may excuse what comes within the part.
+bool write_keeps_fault(const struct writer *w, const struct fault_record *f);
+
 // Writes the settings that differ from those with which every story begins.
 MUST_USE bool write_scenario(const struct writer *w);
 

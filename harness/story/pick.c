@@ -1,4 +1,5 @@
 // Chooses which tokens, lines and processes of a history are written.
+#include <stdlib.h>
 #include <string.h>
 
 #include "story/event.h"
@@ -69,12 +70,32 @@ static void pick_processes(struct writer *w)
     }
 }
 
+bool write_keeps_fault(const struct writer *w, const struct fault_record *f)
+{
+    // A fault may excuse what comes within recovery_limit after its end.
+    int64_t ended_ns = f->ended_ns ? f->ended_ns : f->planned_ns;
+
+    return is_inside(w, f->planned_ns, ended_ns + w->s->recovery_limit_ns);
+}
+
 // Fills in w->guessed: a copy of all lines, whose times of writing are guessed anew.
 static void guess_written(struct writer *w)
 {
     struct subject_log log = w->h->log;
     struct ledger l = *w->l;
+    struct fault_record *kept = calloc(l.fault_count + 1, sizeof *kept);
 
+    if (!kept) {
+        w->failed = true;
+        return;
+    }
+    // The reader of a part knows only the faults that are written.
+    l.fault_count = 0;
+    for (size_t i = 0; i < w->l->fault_count; i++) {
+        if (write_keeps_fault(w, &w->l->faults[i]))
+            kept[l.fault_count++] = w->l->faults[i];
+    }
+    l.faults = kept;
     if (log.line_count > 0)
         memcpy(w->guessed, log.lines, log.line_count * sizeof *w->guessed);
     for (size_t i = 0; i < log.line_count; i++)
@@ -82,6 +103,7 @@ static void guess_written(struct writer *w)
     log.lines = w->guessed;
     l.log = &log;
     ledger_guess_written(&l);
+    free(kept);
 }
 
 void write_pick(struct writer *w)

@@ -45,9 +45,8 @@ static bool is_kept(
         return w->token_no[w->h->plan.changes[i].token] != DROPPED && at_ns != 0;
     case EVENT_ATTEMPT:
         return w->token_no[event.attempt.token] != DROPPED;
-    case EVENT_FAULT: // a fault may excuse what comes within recovery_limit after its end
-        ended_ns = event.fault.ended_ns ? event.fault.ended_ns : at_ns;
-        return is_inside(w, at_ns, ended_ns + w->s->recovery_limit_ns);
+    case EVENT_FAULT:
+        return write_keeps_fault(w, &event.fault);
     case EVENT_SESSION: // the last session before the part was still open when it began
         return is_inside(w, at_ns, i + 1 == count ? CLOCK_NEVER : w->h->sessions[i + 1]);
     case EVENT_PROBE:

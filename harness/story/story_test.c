@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "check/check.h"
 #include "story/story.h"
 
@@ -277,6 +278,35 @@ static void a_whole_run_keeps_its_counts(void **state)
     story_fini(&t);
 }
 
+// The line belongs to the part, because its token does. The fault that kept the line unread does
+// not, so the reader of the part cannot guess when the line was written.
+static void a_part_tells_what_a_fault_outside_it_did(void **state)
+{
+    static const char told[] = "token 0 at 50\n"
+                               "fault {do: pause-reader, for: 1s} struck 3000 undone 4000\n"
+                               "line at 4050: 0\n";
+    static struct story t, again;
+    struct buf text;
+    struct err e;
+
+    (void)state;
+    if (!story_read_text(&t, told, "x.story", &e))
+        fail_msg("%s", e.text);
+    int64_t start_ns = t.history.ledger.start_ns;
+    assert_int_equal(t.history.log.lines[0].empty_ns - start_ns, 3 * NS_PER_S);
+    struct part part = {.from_ns = start_ns, .until_ns = start_ns + NS_PER_S};
+    buf_init(&text, 4096);
+    assert_true(story_write(&t.scenario, &t.history, &part, false, &text));
+    assert_null(strstr(buf_str(&text), "fault"));
+    if (!story_read_text(&again, buf_str(&text), "x.story", &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(
+        again.history.log.lines[0].empty_ns - again.history.ledger.start_ns, 3 * NS_PER_S);
+    buf_fini(&text);
+    story_fini(&t);
+    story_fini(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(a_claim_that_does_not_hold_says_what_came_out),
         cmocka_unit_test(what_is_written_is_what_was_read),
         cmocka_unit_test(a_whole_run_keeps_its_counts),
+        cmocka_unit_test(a_part_tells_what_a_fault_outside_it_did),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
