@@ -62,11 +62,18 @@ static struct strike death_of(const struct ledger *l, const struct delivery *d)
         .cause = {CAUSE_SENDER, process}};
 }
 
+// Strikes of the same time are in the order of their faults, and then come the deaths of senders.
+// With ties, the order would depend on the qsort of the C library.
 static int by_strike(const void *a, const void *b)
 {
-    int64_t x = ((const struct strike *)a)->struck_ns, y = ((const struct strike *)b)->struck_ns;
+    const struct strike *x = a, *y = b;
+    bool x_died = x->cause.kind == CAUSE_SENDER, y_died = y->cause.kind == CAUSE_SENDER;
 
-    return (x > y) - (x < y);
+    if (x->struck_ns != y->struck_ns)
+        return x->struck_ns < y->struck_ns ? -1 : 1;
+    if (x_died != y_died)
+        return x_died ? 1 : -1;
+    return (x->cause.index > y->cause.index) - (x->cause.index < y->cause.index);
 }
 
 // Returns when the last of the instances that the strike hit must work again, or showed that it
