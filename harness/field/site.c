@@ -58,15 +58,14 @@ static bool write_subject(const char *dir, const json_t *root, const json_t *sub
 {
     const char *page = json_string_value(json_object_get(subject, "own_page"));
     json_t *both = json_copy((json_t *)root);
+    const char *plain = json_string_value(json_object_get(subject, "short"));
+    const char *version = json_string_value(json_object_get(subject, "version"));
     char name[200], title[200];
 
     json_object_update(both, (json_t *)subject);
-    snprintf(title, sizeof title, "%s %s under faults",
-        json_string_value(json_object_get(subject, "short")),
-        json_string_value(json_object_get(subject, "version")));
+    snprintf(title, sizeof title, "%s %s under faults", plain, version);
     bool ok = page ? write_page(dir, page, title, field_pages_subject, both, e) : err_memory(e);
-    snprintf(
-        name, sizeof name, "badges/%s.svg", json_string_value(json_object_get(subject, "short")));
+    snprintf(name, sizeof name, "badges/%s-%s.svg", plain, version);
     ok = ok && write_filled(dir, name, "", field_pages_badge, both, e);
     json_decref(both);
     return ok;

@@ -194,10 +194,10 @@ static void pages_hold_the_table(void **state)
     assert_non_null(strstr(text, "id=\"GW-1\""));
     read_page(dir, "field.json", text, sizeof text);
     assert_non_null(strstr(text, "\"broken 2 of 3\""));
-    read_page(dir, "badges/dbos.svg", text, sizeof text);
+    read_page(dir, "badges/dbos-5.svg", text, sizeof text);
     assert_non_null(strstr(text, "1 of 1 broken"));
     // A fault breaks nothing that the subject did not promise.
-    read_page(dir, "badges/mailroom.svg", text, sizeof text);
+    read_page(dir, "badges/mailroom-1.svg", text, sizeof text);
     assert_non_null(strstr(text, "none of 1 broken"));
     static const char *const rest[] = {"mailroom-1.html", "rules.html", "raw/runs.json",
         "raw/SHA256SUMS", "raw/0001.json", "raw/0002.json", "raw/0003.json", "result.json"};
