@@ -185,7 +185,7 @@ bool peers_step(struct collector *c, struct err *e)
     int64_t due_ns = look_due_ns(c), renew_ns = CLOCK_NEVER;
 
     if (shows_life(c))
-        renew_ns = p->renewed_ns + work_lease_ns(c->config) / 3;
+        renew_ns = clock_max(p->renewed_ns + work_lease_ns(c->config) / 3, p->retry_at_ns);
     else // while we need not show life, our lease does not run out
         p->renewed_ns = c->now_ns;
     due_ns = clock_min(due_ns, renew_ns);
@@ -207,8 +207,7 @@ bool peers_step(struct collector *c, struct err *e)
     p->looked_ns = c->now_ns;
     p->look_at_ns = c->now_ns + LOOK_NS;
     bool renew = c->now_ns >= renew_ns;
-    if (renew)
-        p->renewed_ns = c->now_ns;
+    p->asked_ns = renew ? c->now_ns : 0;
     return queue_send_peers(&c->queue, &c->link.session,
         &(struct peers_request){.renew = renew, .gone = gone}, work_deadline_ns(c), e);
 }
@@ -232,13 +231,18 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     struct peers *p = &c->peers;
     int before = p->others.n;
 
-    if (!session_check(r, e))
+    if (!session_check(r, e)) {
+        p->retry_at_ns = c->now_ns + LOOK_NS;
         return work_may_retry(c, e);
+    }
     if (PQntuples(r) < 1 || PQnfields(r) != COLUMNS)
         return err_set(
             e, ERR_SCHEMA, "mailroom_peers does not answer as migrations/000021 made it");
     if (strcmp(PQgetvalue(r, 0, STATE), "ours") != 0)
         return queue_lost(&c->queue, e);
+    // The lease is renewed only now, and lasts from the request on. Meanwhile we may have had
+    // nothing to show, and renewed_ns be later.
+    p->renewed_ns = clock_max(p->renewed_ns, p->asked_ns);
     int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10); // how many tokens were freed
     if (adopted > 0)
         log_freed(c, adopted);
