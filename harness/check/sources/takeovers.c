@@ -2,10 +2,11 @@
 // fault struck, within a time that the collectors promise.
 //
 // This excuses the lines of all if the struck instance had the turn: for grace + 1 s after a death
-// or a lost session, or for B after a hang or a lost network, counted from the time at which one of
-// the others is free, but not beyond the return of the struck instance. B is the shorter of
-// MAILROOM_LEASE (30 s) and the health-check interval + 5 s. The span ends early with a fresh line
-// of another instance.
+// or a lost session, or for B after a hang or a lost network, but not beyond the return of the
+// struck instance. The time counts from when one of the others is free; if that one is struck
+// before it has taken over, the time begins anew on its return. B is the shorter of MAILROOM_LEASE
+// (30 s) and the health-check interval + 5 s. The span ends early with a fresh line of another
+// instance.
 #include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
@@ -46,40 +47,45 @@ static bool had_turn(const struct sources *s, const struct strike *k)
     return true;
 }
 
-// Returns from when on at least one of the other instances was back from all faults that had begun
-// by then. Faults that strike it later do not count: they have spans of their own.
-static int64_t others_free_ns(const struct sources *s, const struct strike *k)
-{
-    int64_t first_ns = CLOCK_NEVER;
-
-    for (int i = 0; i < s->l->scenario->collector.instances; i++) {
-        // Strikes are in the order of time, so this loop follows strikes that overlap each other.
-        int64_t free_ns = k->struck_ns;
-        for (size_t j = 0; j < s->out->strike_count && s->out->strikes[j].struck_ns <= free_ns;
-             j++) {
-            const struct strike *other = &s->out->strikes[j];
-            if (other->instance == EVERY || other->instance == i)
-                free_ns = clock_max(free_ns, other->back_ns);
-        }
-        // One free instance is enough: it can take the turn.
-        if (i != k->instance)
-            first_ns = clock_min(first_ns, free_ns);
-    }
-    return first_ns;
-}
-
 // Returns when the first line was read that another instance wrote after the strike, with a token
 // whose COMMIT was sent after it; CLOCK_NEVER: there was none before until_ns.
 static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t until_ns)
 {
-    for (size_t i = 0; i < l->log->line_count && l->log->lines[i].read_ns < until_ns; i++) {
+    for (size_t i = line_after(l->log, k->struck_ns);
+         i < l->log->line_count && l->log->lines[i].read_ns < until_ns; i++) {
         const struct line_record *line = &l->log->lines[i];
-        if (line->read_ns > k->struck_ns &&
-            l->log->processes[line->process].instance != k->instance &&
+        if (l->log->processes[line->process].instance != k->instance &&
             check_is_fresh(l, line, k->struck_ns))
             return line->read_ns;
     }
     return CLOCK_NEVER;
+}
+
+// Returns from when on at least one of the other instances was free to take over for within_ns. One
+// that is struck while it takes over begins anew on its return, because it counts only the time in
+// which it watched the holder. Strikes after the takeover do not count: they have spans of their
+// own.
+static int64_t others_free_ns(const struct sources *s, const struct strike *k, int64_t within_ns)
+{
+    int64_t first_ns = CLOCK_NEVER;
+
+    for (int i = 0; i < s->l->scenario->collector.instances; i++) {
+        int64_t free_ns = k->struck_ns;
+        if (i == k->instance)
+            continue;
+        // Strikes are in the order of time, so this loop follows strikes that overlap each other.
+        for (size_t j = 0; j < s->out->strike_count && free_ns != CLOCK_NEVER; j++) {
+            const struct strike *other = &s->out->strikes[j];
+            if (other->struck_ns > free_ns + within_ns)
+                break;
+            if ((other->instance == EVERY || other->instance == i) &&
+                (other->struck_ns <= free_ns || taken_ns(s->l, k, other->struck_ns) == CLOCK_NEVER))
+                free_ns = clock_max(free_ns, other->back_ns);
+        }
+        // One free instance is enough: it can take the turn.
+        first_ns = clock_min(first_ns, free_ns);
+    }
+    return first_ns;
 }
 
 // Where all share the work, the others have only to notice that one is missing, and that takes the
@@ -91,8 +97,8 @@ int64_t sources_others_ns(const struct sources *s, const struct strike *k)
 
     if (k->instance == EVERY || (!share && !strike_is_taken_over(s, k)))
         return CLOCK_NEVER;
-    int64_t free_ns = others_free_ns(s, k);
     int64_t within_ns = share ? bounds_grace_ns(sc) : bounds_handover_ns(sc, k->verb);
+    int64_t free_ns = others_free_ns(s, k, within_ns);
     return free_ns == CLOCK_NEVER ? free_ns : free_ns + within_ns;
 }
 
