@@ -4,7 +4,9 @@
 // instance. The subject has also recovered when a chain of full lines that leads to a fresh token
 // began in time. Time does not count while other strikes last, while the processes that they ended
 // start again, while the subject returns from them (this counts once only), in stalls, and while
-// others keep the processors from the collector. Slow faults do not lengthen the limit.
+// others keep the processors from the collector. A slow fault lengthens the limit as it lengthens
+// the slack of a token: by as long as it lasts and one step more, but by ten steps at most
+// (slowdowns.c). A recovery takes about as many round trips as a token's way.
 #include "check/inside.h"
 
 #include <math.h>
@@ -118,6 +120,8 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
     if (from_ns == CLOCK_NEVER)
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
+    // What check_slack adds to the run's slack comes from slow faults.
+    limit_ns += check_slack(c, from_ns, until_ns).ns - c->r->slack_ns;
     // A collector starts and connects no faster than it gets a processor.
     int64_t free_ns = until_ns - from_ns - covered_ns(c, k, from_ns, until_ns);
     if (until_ns - from_ns <= limit_ns ||
