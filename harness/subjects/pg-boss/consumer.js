@@ -5,19 +5,19 @@ const { handle } = require("../answers");
 const { start } = require("./boss");
 
 const mode = process.argv[2];
-const work = { batchSize: 200, pollingIntervalSeconds: 0.5, includeMetadata: true };
+const work = { batchSize: 200, burstWhenBatchFull: true, pollingIntervalSeconds: 0.5, includeMetadata: true };
 
 async function main() {
-    const boss = await start({ superviseIntervalSeconds: 2, maintenanceIntervalSeconds: 2, monitorIntervalSeconds: 2, useListenNotify: mode === "notify" });
+    const boss = await start({ superviseIntervalSeconds: 2, monitorIntervalSeconds: 2, useListenNotify: mode === "notify" });
     if (mode === "schema") {
         // Both modes use one queue: without useListenNotify nobody hears its notices.
         await boss.createQueue("q", { retryLimit: 10, retryDelay: 1, expireInSeconds: 5, notify: true });
         return boss.stop({ graceful: false });
     }
-    process.on("SIGTERM", () => boss.stop({ timeout: 1000 }).then(() => process.exit(0)));
+    process.on("SIGTERM", () => boss.stop().then(() => process.exit(0)));
     await boss.work("q", work, async (jobs) => {
         // A batch fails as a whole, so a handler that fails lets its own job fail.
-        await Promise.all(jobs.map((job) => handle(job.data.id, job.retryCount + 1).catch(() => boss.fail("q", job.id))));
+        await Promise.all(jobs.map((job) => handle(job.data.id, job.retryCount + 1).catch((error) => boss.fail("q", job, error))));
     });
 }
 
