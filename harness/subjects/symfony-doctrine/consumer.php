@@ -88,7 +88,6 @@ function transport($doctrine, string $queue, int $interval)
         'queue_name' => $queue,
         'redeliver_timeout' => 5,
         'check_delayed_interval' => $interval,
-        'auto_setup' => false,
     ], $doctrine), new FromSql());
 }
 
