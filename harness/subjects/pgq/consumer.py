@@ -18,7 +18,6 @@ base_connstr = host={PGHOST} port={PGPORT} user={PGUSER}
 initial_database = {PGDATABASE}
 database_list = {PGDATABASE}
 ticker_period = 0.1
-check_period = 5
 """
 
 
@@ -47,7 +46,7 @@ def end_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-# Its framework ends well on SIGINT.
+# Its framework stops safely on SIGINT, and at once on SIGTERM.
 signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
 ticker = settings(TICKER)
 pgqd = subprocess.Popen(["pgqd", f"/proc/self/fd/{ticker}"], pass_fds=[ticker], stdin=subprocess.DEVNULL, stdout=sys.stderr, preexec_fn=end_with_parent)
