@@ -19,6 +19,7 @@ void litter_mark(char mark[LITTER_MARK_MAX], int instance, int64_t started_ns)
 {
     // Several subjects may run at once in one harness, as in the trials of --every-cut, and each
     // counts its instances from 0. So the time of the start is part of the mark.
+    // Consumers of queues read the instance from it (subjects/README.md).
     snprintf(mark, LITTER_MARK_MAX, "MAILPROOF_PROCESS=%d-%llu-%d-%lld", (int)getpid(),
         (unsigned long long)process_started(getpid()), instance, (long long)started_ns);
 }
