@@ -69,6 +69,10 @@ static bool describe_ours(struct grid_row *row, struct manner *manner, struct er
     if (!promise_ours(&row->manifest.promises, e))
         return false;
     row->ours = true;
+    row->manifest.wakes = strdup("LISTEN");
+    row->manifest.concurrency = strdup("batches of 10");
+    if (!row->manifest.wakes || !row->manifest.concurrency)
+        return err_memory(e);
     manner->terms.promises = row->manifest.promises.flags;
     snprintf(row->version, sizeof row->version, "%s", MAILPROOF_VERSION);
     snprintf(row->mode, sizeof row->mode,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "os/paths.h"
+#include "report/files/parse_json.h"
 
 #define AT(member) offsetof(struct answer, member)
 
@@ -111,16 +112,19 @@ bool answers_find(const struct answers *a, const char *key, struct answer *answe
         // are NAN.
         *place_of_figure(answer, i) = json_is_number(value) ? json_number_value(value) : NAN;
     }
-    const char *folder = json_string_value(json_object_get(line, "folder"));
-    if (line)
-        snprintf(answer->folder, sizeof answer->folder, "%s", folder ? folder : "");
+    if (line) {
+        parse_text(line, "folder", answer->folder, sizeof answer->folder);
+        parse_text(line, "program", answer->program, sizeof answer->program);
+        parse_text(line, "day", answer->day, sizeof answer->day);
+    }
     return line;
 }
 
 json_t *answers_line(const char *key, const struct answer *answer)
 {
     struct answer copy = *answer;
-    json_t *line = json_pack("{s:s, s:s}", "run", key, "folder", answer->folder);
+    json_t *line = json_pack("{s:s, s:s, s:s, s:s}", "run", key, "folder", answer->folder,
+        "program", answer->program, "day", answer->day);
 
     for (size_t i = 0; line && i < FIGURES; i++) {
         double value = *place_of_figure(&copy, i);

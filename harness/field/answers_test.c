@@ -22,7 +22,13 @@ static void make_path(char path[64])
 
 static void finds_an_answer_again(void **state)
 {
-    struct answer kept = {.p50 = 4.5, .lost = 2, .left = NAN, .judged = 1}, found;
+    struct answer kept = {.p50 = 4.5,
+                      .lost = 2,
+                      .left = NAN,
+                      .judged = 1,
+                      .program = "0.1.0 (abc)",
+                      .day = "2026-11-28"},
+                  found;
     struct answers a;
     char path[64];
     struct err e;
@@ -37,7 +43,10 @@ static void finds_an_answer_again(void **state)
     assert_true(answers_open(&a, path, &e));
     assert_true(answers_find(&a, "pgq 3.5: run", &found));
     assert_true(found.p50 == 4.5 && found.lost == 2 && isnan(found.left) && found.judged == 1);
+    assert_string_equal(found.program, "0.1.0 (abc)");
+    assert_string_equal(found.day, "2026-11-28");
     assert_true(answers_find(&a, "other", &found));
+    assert_string_equal(found.day, "");
     assert_false(answers_find(&a, "another", &found));
     answers_close(&a);
     unlink(path);

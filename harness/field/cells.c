@@ -140,6 +140,28 @@ static bool record_answer(struct field_run *f, size_t row, const struct experime
     return record_add(&f->record, line, e);
 }
 
+// Adds to the table's head the day and the version of mailproof that an answer comes from.
+static void tell_origin(struct grid *g, const struct answer *a)
+{
+    if (!a->day[0])
+        return;
+    // Until the first answer the head names this version and today.
+    if (!g->since[0]) {
+        snprintf(g->program, sizeof g->program, "mailproof %s", a->program);
+        snprintf(g->since, sizeof g->since, "%s", a->day);
+    }
+    if (strcmp(a->day, g->since) < 0)
+        snprintf(g->since, sizeof g->since, "%s", a->day);
+    if (strcmp(a->day, g->until) > 0)
+        snprintf(g->until, sizeof g->until, "%s", a->day);
+    size_t len = strlen(g->program);
+    if (!strstr(g->program, a->program))
+        snprintf(g->program + len, sizeof g->program - len, ", %s", a->program);
+    bool one_day = strcmp(g->since, g->until) == 0;
+    snprintf(g->when, sizeof g->when, "%s%s%s", g->since, one_day ? "" : " to ",
+        one_day ? "" : g->until);
+}
+
 // Finds the stored answer to a question, or makes the run. A run that plan_runs did not foresee,
 // because an earlier run went badly or a rate is searched, adds to the number of planned runs.
 // False when the run could not be made.
@@ -155,6 +177,7 @@ static bool ask_question(struct field_run *f, size_t row, const struct experimen
         return false;
     if (fresh && !record_answer(f, row, x, answer, e))
         return false;
+    tell_origin(&f->grid, answer);
     if (answer->postgres > 0)
         snprintf(f->grid.postgres, sizeof f->grid.postgres, "%d.%d", (int)answer->postgres / 10000,
             (int)answer->postgres % 10000);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "options/locate.h"
@@ -127,6 +128,19 @@ static double settled_count(
     return outcome->doubted[id] ? NAN : answer_number_at(figures, metrics[id].name);
 }
 
+// Notes the day, and which version of mailproof made the run. A table may have answers of several.
+static void read_origin(struct answer *a, const json_t *environment)
+{
+    char version[32], commit[44];
+    time_t now = time(NULL);
+    struct tm utc;
+
+    parse_text(environment, "mailproof", version, sizeof version);
+    parse_text(environment, "commit", commit, sizeof commit);
+    snprintf(a->program, sizeof a->program, "%s (%s)", version, commit);
+    strftime(a->day, sizeof a->day, "%Y-%m-%d", gmtime_r(&now, &utc));
+}
+
 // Makes the answer of a run from its outcome and its result.json. False when that cannot be read.
 static bool read_answer(struct answer *a, const struct run_outcome *outcome, struct err *e)
 {
@@ -134,6 +148,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     const json_t *figures = json_object_get(result, "metrics");
     const json_t *server = json_object_get(result, "server");
     const json_t *cpu = json_object_get(result, "cpu_s");
+    const json_t *environment = json_object_get(result, "environment");
     // The time of all backends and of the server's own processes, because a queue may do its work
     // in triggers or in background workers.
     double backends = answer_number_at(cpu, "collector_backends") +
@@ -153,13 +168,14 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .again = outcome->again,
         .exits = settled_count(figures, outcome, METRIC_UNPLANNED_EXIT),
         .recovery_ms = answer_number_at(figures, "recovery.max"),
-        .postgres = answer_number_at(json_object_get(result, "environment"), "postgres_version"),
+        .postgres = answer_number_at(environment, "postgres_version"),
         .deaf = json_is_object(json_object_get(result, "silence")),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
     };
     snprintf(a->folder, sizeof a->folder, "%.199s", outcome->folder);
     read_faults(a, json_object_get(result, "faults"));
     read_handlers(a, outcome);
+    read_origin(a, environment);
     json_decref(result);
     return true;
 }

@@ -1,7 +1,7 @@
 // Reads a finding: a defect of a queue, with the subjects that show it and those that do not. A
 // finding is a folder below subjects/findings/ (mailproof saw the defect first) or
-// subjects/defects/ (it stands in the tracker of the queue's project). The folder holds scenario.yaml and
-// FINDING.md, whose front matter is struct field_finding.
+// subjects/defects/ (it stands in the tracker of the queue's project). The folder holds
+// scenario.yaml and FINDING.md, whose front matter is struct field_finding.
 //
 // The same scenario must convict the bad subjects and acquit the good ones, so a finding tests the
 // field's table as well as the queue.

@@ -154,10 +154,10 @@ static void grid_markdown_row(
     buf_printf(out, "\n| %s ", r->name);
     grid_version(r, out);
     buf_append_str(out, " |");
-    if (r->ours)
-        buf_printf(out, " %s |", speeds ? "LISTEN" : "ours");
+    if (speeds)
+        buf_printf(out, " %s | %s |", r->manifest.wakes, r->manifest.concurrency);
     else
-        buf_printf(out, " %s |", speeds ? r->manifest.wakes : manifest_kind_text(r->manifest.kind));
+        buf_printf(out, " %s |", r->ours ? "ours" : manifest_kind_text(r->manifest.kind));
     for (size_t c = from; c < to; c++) {
         // A Markdown table has no colours, so a broken promise is bold.
         const char *bold = r->cells[c].mark == CELL_BROKEN ? "**" : "";
@@ -170,10 +170,10 @@ static void grid_markdown_row(
 static void markdown_table(
     const struct grid *g, size_t from, size_t to, bool speeds, struct buf *out)
 {
-    buf_printf(out, "\n| subject | %s |", speeds ? "how it wakes" : "kind");
+    buf_printf(out, "\n| subject | %s |", speeds ? "how it wakes | jobs at once" : "kind");
     for (size_t c = from; c < to; c++)
         buf_printf(out, " %s |", g->titles[c]);
-    buf_append_str(out, "\n|---|---|");
+    buf_append_str(out, speeds ? "\n|---|---|---|" : "\n|---|---|");
     for (size_t c = from; c < to; c++)
         buf_append_str(out, "---|");
     for (int ours = 0; ours < 2; ours++) {

@@ -42,7 +42,8 @@ struct grid {
     size_t speeds;         // number of columns that are speeds, the last ones
     struct grid_row *rows; // owned; so are the cells of each row
     size_t row_count;
-    char when[32], machine[200], program[100];
+    char when[32], machine[200], program[300]; // days, machine and versions that made the runs
+    char since[11], until[11];                 // first and last day of the answers; "": none yet
     const char *gaps;  // what is missing in the table, as text, borrowed; NULL or "": nothing
     char postgres[32]; // the server's version; "" when no run was made
 };

@@ -47,11 +47,14 @@ static void fill(struct grid *g)
     snprintf(g->postgres, sizeof g->postgres, "15.18");
     snprintf(g->rows[0].name, sizeof g->rows[0].name, "mailroom");
     g->rows[0].ours = true;
+    g->rows[0].manifest.wakes = copy("LISTEN");
+    g->rows[0].manifest.concurrency = copy("batches of 10");
     struct grid_row *r = &g->rows[1];
     snprintf(r->name, sizeof r->name, "one");
     snprintf(r->version, sizeof r->version, "10.25");
     r->manifest.newest = copy("12.01");
     r->manifest.wakes = copy("a poll every 0.5 s");
+    r->manifest.concurrency = copy("10");
     promise(&r->manifest, PROMISE_NO_LOSS, "nothing is lost", "https://one.example/docs");
     set(&r->cells[0], CELL_BROKEN, "broken 2 of 3: 3 missing", "mailproof run x");
     r->cells[0].broken = PROMISE_NO_LOSS;
@@ -90,8 +93,9 @@ static void markdown_has_evidence_for_each_conviction(void **state)
     assert_non_null(strstr(text, "- see it: `mailproof run x`"));
     assert_int_equal(count_of(text, "- p50, p99: `mailproof run y`"), 1);
     assert_int_equal(count_of(text, "`mailproof run y`"), 1);
-    assert_non_null(strstr(text, "| one 10.25 (Debian's; 12.01 is newer) | a poll every 0.5 s |"));
-    assert_non_null(strstr(text, "| mailroom  | LISTEN |"));
+    assert_non_null(
+        strstr(text, "| one 10.25 (Debian's; 12.01 is newer) | a poll every 0.5 s | 10 |"));
+    assert_non_null(strstr(text, "| mailroom  | LISTEN | batches of 10 |"));
     // The commands are folded away, because most readers want none of them.
     assert_int_equal(count_of(text, "<details>"), 2);
     assert_int_equal(count_of(text, "</details>"), 2);

@@ -236,12 +236,13 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     char verdict[60];
 
     describe_verdict(g, r, verdict, sizeof verdict);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-                     "s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:s, s:b}",
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
+        "s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:s, s:o, s:s, s:b}",
         "name", r->name, "version", r->version, "newest", or_nothing(m->newest), "kind",
-        r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", r->ours ? "LISTEN" : m->wakes,
-        "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict, "mark",
-        verdict_mark(g, r), "retry_documented", or_nothing(m->retry_documented), "promises",
+        r->ours ? "ours" : manifest_kind_text(m->kind), "wakes", m->wakes, "concurrency",
+        m->concurrency, "runtime", r->runtime, "mode", r->mode, "ours", r->ours, "verdict", verdict,
+        "mark", verdict_mark(g, r), "retry_documented", or_nothing(m->retry_documented), "promises",
         promises_json(r, ~0), "cells", cells_json(g, r, 0, verdicts), "speeds",
         cells_json(g, r, verdicts, g->columns), "manifest", file_text(r, "subject.yaml"),
         "consumer", consumer_text(r), "findings", open, "fixed", findings_of(r, findings, true),
@@ -356,11 +357,12 @@ json_t *site_json(const struct grid *g, struct err *e)
     // mailproof's own collector is in a list of its own and shown last, because the authors have an
     // interest in it.
     json_t *root = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
-        "schema", 1, "made", g->when, "program", g->program, "postgres", g->postgres, "machine",
-        g->machine, "speeds_measured", has_speeds(g), "broken", has_broken(g), "asked",
-        has_asked(g), "few", json_array_size(subjects) + json_array_size(own) <= CARDS_MAX,
-        "unsent", has_drafts(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
+        "schema", 1, "made", g->when, "day", g->until[0] ? g->until : g->when, "program",
+        g->program, "postgres", g->postgres, "machine", g->machine, "speeds_measured",
+        has_speeds(g), "broken", has_broken(g), "asked", has_asked(g), "few",
+        json_array_size(subjects) + json_array_size(own) <= CARDS_MAX, "unsent",
+        has_drafts(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
         titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own, "absent", absent,
         "findings", findings);
     if (!root)

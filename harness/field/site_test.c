@@ -109,11 +109,14 @@ static void fill_grid(struct grid *g)
     snprintf(g->rows[0].name, sizeof g->rows[0].name, "mailroom");
     snprintf(g->rows[0].version, sizeof g->rows[0].version, "1");
     g->rows[0].ours = true;
+    g->rows[0].manifest.wakes = strdup("LISTEN");
+    g->rows[0].manifest.concurrency = strdup("batches of 10");
     g->rows[0].cells[0].mark = CELL_OTHER;
     snprintf(g->rows[0].cells[0].text, sizeof g->rows[0].cells[0].text, "not promised: 1 exit");
     snprintf(g->rows[1].name, sizeof g->rows[1].name, "dbos");
     snprintf(g->rows[1].version, sizeof g->rows[1].version, "5");
     g->rows[1].manifest.wakes = strdup("a poll");
+    g->rows[1].manifest.concurrency = strdup("10");
     g->rows[1].cells[0].mark = CELL_BROKEN;
     snprintf(g->rows[1].cells[0].text, sizeof g->rows[1].cells[0].text, "broken 2 of 3");
     snprintf(g->rows[1].cells[0].command, sizeof g->rows[1].cells[0].command, "mailproof run x");

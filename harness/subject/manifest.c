@@ -38,6 +38,8 @@ static const struct field fields[] = {
         .help = "the newest release, where it cannot be installed"},
     {"wakes", FIELD_STRING, AT(wakes), .default_text = "not said",
         .help = "how it notices a new job"},
+    {"concurrency", FIELD_STRING, AT(concurrency), .default_text = "not said",
+        .help = "how many jobs one worker has in hand at once"},
     {"runtime", FIELD_STRINGS, AT(runtime), .default_text = "[]",
         .help = "a command that prints the version of its language"},
     {"mode", FIELD_STRING, AT(mode), .default_text = "as documented", .help = "which of its modes"},
@@ -232,8 +234,8 @@ static void free_manifest_strings(char **strings)
 void manifest_fini(struct manifest *m)
 {
     char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
-        m->newest, m->wakes, m->npm, m->retry_documented, m->taken, m->retry_default, m->failed,
-        m->end_state};
+        m->newest, m->wakes, m->concurrency, m->npm, m->retry_documented, m->taken,
+        m->retry_default, m->failed, m->end_state};
     char **lists[] = {m->runtime, m->debian, m->check, m->schema, m->producer, m->consumer};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)

@@ -25,15 +25,16 @@ struct manifest {
     char dir[PATH_MAX]; // the subject's folder, in which all its commands run
     char *name;         // also the folder's name
     char *summary;
-    int kind;        // enum manifest_kind
-    char *version;   // the version that is judged
-    char *newest;    // the newest release, if it cannot be installed; MANIFEST_NONE: `version` is
-                     // the newest
-    char *mode;      // the mode that is judged, and the place where the documentation recommends
-                     // this mode
-    char *wakes;     // how the queue notices a new job, such as "LISTEN, and a poll of 2 s"
-    char **runtime;  // a command that prints the version of the queue's language; empty: none
-    char **debian;   // packages that ci/field installs
+    int kind;          // enum manifest_kind
+    char *version;     // the version that is judged
+    char *newest;      // the newest release, if it cannot be installed; MANIFEST_NONE: `version` is
+                       // the newest
+    char *mode;        // the mode that is judged, and the place where the documentation recommends
+                       // this mode
+    char *wakes;       // how the queue notices a new job, such as "LISTEN, and a poll of 2 s"
+    char *concurrency; // how many jobs one worker has in hand at once, such as "10"
+    char **runtime;    // a command that prints the version of the queue's language; empty: none
+    char **debian;     // packages that ci/field installs
     char *npm;       // the folder in which ci/field runs npm ci, relative to `dir`; MANIFEST_NONE:
                      // nothing comes from npm
     char **check;    // a command that fails if the subject is not installed; empty: nothing needs
