@@ -1,0 +1,41 @@
+// Puts one question to one subject of the table, and writes into its cell what came of it.
+#pragma once
+
+#include "field/cells.h"
+#include "field/experiment.h"
+
+// The speeds, the last columns of the table.
+enum speed { SPEED_P50, SPEED_P99, SPEED_WAL, SPEED_CPU, SPEED_DEAD, SPEED_RATE, SPEEDS };
+
+// True when the subject of a row is installed and has a pace, so it can be asked.
+bool asking_possible(const struct field_run *f, size_t row);
+
+// Returns the question as a run, with the figures of the row's subject. It borrows the row's name
+// and version.
+struct experiment asking_experiment(
+    struct field_run *f, size_t row, const struct question *q, int seed);
+
+// Finds the stored answer, or makes the run. A run that was not planned, because an earlier run
+// went badly or a rate is searched, adds to the number of planned runs. False when the run could
+// not be made.
+MUST_USE bool asking_answer(struct field_run *f, size_t row, const struct experiment *x,
+    bool planned, struct answer *answer, struct err *e);
+
+// Returns what an answer says about its question.
+struct seen answer_seen(const struct answer *a, enum asks asks);
+
+// True when no job was lost or left over after the load.
+bool answer_keeps_up(const struct answer *a);
+
+// True when the subject kept up with the load, and p99 was below a limit.
+bool answer_is_sustained(const struct answer *a, double p99_ms);
+
+// Returns the row's cell of a speed.
+struct cell *cell_of_speed(struct field_run *f, size_t row, enum speed speed);
+
+// Writes a figure into a cell, with the rate if that is not the usual one; NAN: not measured.
+void cell_show_figure(struct cell *c, double value, int decimals, const char *unit, int rate);
+
+// Writes into the cell why a run could not be made. False when the reason is a signal, which ends
+// the whole table.
+bool cell_note_failure(struct cell *c, const struct err *e);
