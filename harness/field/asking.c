@@ -30,11 +30,11 @@ struct experiment asking_experiment(
 
 // Jobs that always fail do not count as left, because a queue need not finish them; their cell
 // tells what became of them.
-struct seen answer_seen(const struct answer *a, enum asks asks)
+struct seen answer_seen(const struct answer *a, const struct question *q)
 {
     const double failing = a->failing > 0 ? a->failing : 0;
     // No job was in the hand of the worker when it died, so nothing could be run again.
-    const bool none_in_hand = asks == ASKS_RERUN && !(a->in_hand > 0);
+    const bool none_in_hand = q->asks == ASKS_RERUN && !(a->in_hand > 0);
 
     return (struct seen){
         .lost = a->lost,
@@ -53,6 +53,7 @@ struct seen answer_seen(const struct answer *a, enum asks asks)
         .recovery_ms = a->recovery_ms,
         .judged = a->judged > 0,
         .deaf = a->deaf > 0,
+        .died = q->ends_workers || a->exits > 0,
         .missed = (a->planned > 0 && a->struck == 0) || none_in_hand,
     };
 }
@@ -62,7 +63,7 @@ struct seen answer_seen(const struct answer *a, enum asks asks)
 static void tell_progress(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, int64_t took_ns)
 {
-    struct seen seen = answer_seen(answer, x->question->asks);
+    struct seen seen = answer_seen(answer, x->question);
     char text[200] = "";
 
     f->spent_ns += took_ns;

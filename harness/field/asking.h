@@ -22,7 +22,7 @@ MUST_USE bool asking_answer(struct field_run *f, size_t row, const struct experi
     bool planned, struct answer *answer, struct err *e);
 
 // Returns what an answer says about its question.
-struct seen answer_seen(const struct answer *a, enum asks asks);
+struct seen answer_seen(const struct answer *a, const struct question *q);
 
 // True when no job was lost or left over after the load.
 bool answer_keeps_up(const struct answer *a);

@@ -194,7 +194,7 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
             experiment_command(&x, c->command, sizeof c->command);
         if (!asking_answer(f, row, &x, seed == 1, &a, e))
             return cell_note_failure(c, e);
-        struct seen seen = answer_seen(&a, questions[i].asks);
+        struct seen seen = answer_seen(&a, &questions[i]);
         outcome_add(&outcome, &seen, terms);
         if (outcome.broken > 0)
             tell_seed(c, seed, &seen, terms);

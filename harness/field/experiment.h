@@ -14,6 +14,7 @@ struct question {
     const char *scenario;
     const char *sets[QUESTION_SETS_MAX]; // NULL-terminated
     enum asks asks;
+    bool ends_workers; // the fault kills workers or asks them to end
 };
 
 // The table of the questions. Each is a column of the field's table.

@@ -115,6 +115,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
         return;
     o->judged++;
     o->broken += outcome_convicts(s, t);
+    o->died = o->died || s->died;
     // The consumer is deaf only if it left jobs that no worker had taken. Jobs that a dead worker
     // still holds do not count.
     o->deaf += s->deaf && s->lost > fmax(0, s->taken);
@@ -164,6 +165,25 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
     return convicted ? CELL_BROKEN : CELL_DOUBTFUL;
 }
 
+// Appends how many jobs wait for a documented late retry, and which. The retry is documented for
+// the jobs of a worker that died. Where none died, a living worker holds jobs that it will never
+// finish, and the reader must learn that.
+static void tell_waiting(const struct outcome *o, const struct terms *t, struct cell *c)
+{
+    const size_t size = sizeof c->text;
+
+    append_reason(c->text, size, o->died ? "as documented: " : "held: ");
+    if (o->waiting.most > o->waiting.least)
+        append_reason(c->text, size, "%.0f to ", o->waiting.least);
+    append_reason(c->text, size, "%.0f %s", o->waiting.most, NOUN(o->waiting.most, "job", "jobs"));
+    if (o->died)
+        append_reason(c->text, size, " %s for a retry", NOUN(o->waiting.most, "waits", "wait"));
+    else
+        append_reason(c->text, size, " of a living worker until a retry");
+    append_reason(c->text, size, " (%.0f min%s%s)", t->retry_s / 60,
+        t->retry_default ? "; by default " : "", t->retry_default ? t->retry_default : "");
+}
+
 // Appends the verdict of a cell whose runs broke no promise, and returns its mark. Jobs that were
 // delivered again without a promise against it are the price of "at least once"; they are shown
 // after the verdict and do not change it.
@@ -173,14 +193,8 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
     const size_t size = sizeof c->text;
     enum cell_mark mark = CELL_OTHER;
 
-    if (o->waiting.most > 0) {
-        append_reason(c->text, size, "as documented: ");
-        if (o->waiting.most > o->waiting.least)
-            append_reason(c->text, size, "%.0f to ", o->waiting.least);
-        append_reason(c->text, size, "%.0f %s a retry (%.0f min%s%s)", o->waiting.most,
-            o->waiting.most > 1 ? "jobs wait for" : "job waits for", t->retry_s / 60,
-            t->retry_default ? "; by default " : "", t->retry_default ? t->retry_default : "");
-    }
+    if (o->waiting.most > 0)
+        tell_waiting(o, t, c);
     tell_ranges(unpromised, ~PROMISE_ONCE,
         c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
     if (!c->text[0]) {

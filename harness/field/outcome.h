@@ -26,6 +26,7 @@ struct seen {
     bool judged;        // false: the run was inconclusive
     bool missed;        // true: the fault found no target
     bool deaf;          // true: the consumer lived on after the fault, but took no more jobs
+    bool died;          // true: a worker ended, by the fault or by itself
     double rerun_ms;    // the longest time until a dead worker's job was delivered again
     double at_once;     // number of handlers that began while another handler of the same job ran
     double attempts;    // the most attempts of a job that always fails
@@ -62,6 +63,7 @@ struct outcome {
                               // promise
     int deaf;                 // number of runs in which the consumer took no jobs after the fault
     bool missed;              // in at least one run the fault found no target
+    bool died;                // in at least one run a worker ended
     struct range ranges[MEANINGS][PARTS];
     struct range waiting; // jobs that wait for a documented late retry
     double recovery_ms;   // the longest recovery; NAN: nothing had to recover
@@ -82,7 +84,7 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 // counts in `runs` only; the latter also sets `missed`.
 void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t);
 
-// Fills a cell. The text begins with the verdict: kept, broken 7 of 10, as documented, not
-// promised, doubtful, not asked. A broken cell shows only figures that break a promise, and then
-// what `asks` asks.
+// Fills a cell. The text begins with the verdict: kept, broken 7 of 10, as documented, held,
+// not promised, doubtful, not asked. A broken cell shows only figures that break a promise, and
+// then what `asks` asks.
 void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c);

@@ -30,12 +30,15 @@ static void one_run_says_what_was_seen(void **state)
         {{0, 0, 0, 0, NAN, .judged = false}, {MOST, 0, NULL}, "doubtful: inconclusive",
             CELL_DOUBTFUL},
         // The jobs that a dead worker held wait as long as the queue's documentation says.
-        {{1, 2, 0, 0, NAN, 2, .judged = true}, {MOST, 14400, NULL},
+        {{1, 2, 0, 0, NAN, 2, .judged = true, .died = true}, {MOST, 14400, NULL},
             "as documented: 2 jobs wait for a retry (240 min)", CELL_OTHER},
+        // Nobody died, and a job that its worker took is still not finished.
+        {{1, 0, 0, 0, NAN, 1, .judged = true}, {MOST, 14400, "1 h"},
+            "held: 1 job of a living worker until a retry (240 min; by default 1 h)", CELL_OTHER},
         // Nobody took the others, so they wait for something else.
         {{9, 11, 0, 0, NAN, 2, .judged = true}, {MOST, 14400, NULL},
             "doubtful 1 of 1: 7 missing, 9 left", CELL_DOUBTFUL},
-        {{9, 11, 0, 0, NAN, 2, .judged = true}, {0, 14400, NULL},
+        {{9, 11, 0, 0, NAN, 2, .judged = true, .died = true}, {0, 14400, NULL},
             "as documented: 2 jobs wait for a retry (240 min); not promised: 7 missing, 9 left",
             CELL_OTHER},
         // Nobody could count them, so it is not known why jobs are missing.
@@ -43,7 +46,7 @@ static void one_run_says_what_was_seen(void **state)
             CELL_DOUBTFUL},
         {{1, 0, 0, 2, NAN, 1, .judged = true}, {MOST, 14400, NULL}, "doubtful 1 of 1: 2 exits",
             CELL_DOUBTFUL},
-        {{1, 0, 0, 2, NAN, 1, .judged = true}, {PROMISE_NO_LOSS, 14400, NULL},
+        {{1, 0, 0, 2, NAN, 1, .judged = true, .died = true}, {PROMISE_NO_LOSS, 14400, NULL},
             "as documented: 1 job waits for a retry (240 min); not promised: 2 exits", CELL_OTHER},
         {{0, 0, 2, 1, 1800, .judged = true}, {PROMISE_NO_LOSS, 0, NULL},
             "not promised: 1 exit; 2 again; back in 1.8 s", CELL_OTHER},

@@ -14,7 +14,7 @@ most=45 # source files in a folder
 
 # Prints for each include of a folder's file: the file, its folder, the other one, what is included.
 includes() { # options of find
-    find . -name '*.[ch]' "$@" -exec grep -HoE '^ *# *include *["<][^">]*/[^">]*' {} + |
+    find . -name '*.[ch]' -not -path '*/node_modules/*' "$@" -exec grep -HoE '^ *# *include *["<][^">]*/[^">]*' {} + |
         sed -E 's#^\./(([a-z]+)/)?([^:]*):[^"<]*(["<]([^/]*)/.*)#\1\3 \2 \5 \4#; s#  # . #'
 }
 
@@ -25,7 +25,8 @@ judge() ( # room
 )
 
 crowded() {
-    find . -name '*.[ch]' -printf '%h\n' | sort | uniq -c |
+    # What npm installs for a subject is not ours.
+    find . -name node_modules -prune -o -name '*.[ch]' -printf '%h\n' | sort | uniq -c |
         awk -v most="$most" '$1 > most { print $2 " has " $1 " source files" }'
 }
 
