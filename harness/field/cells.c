@@ -2,10 +2,10 @@
 //
 // First each subject gets its pace, the load that it sustains without a fault: the load is halved
 // until the subject sustains it. Then each question in turn is put to all subjects before the next
-// question follows, so that a machine which gets slower does so for all subjects. If a cell's first
-// run breaks a promise, the question is asked again with further seeds, because one broken run may
-// be chance. If the first run keeps the promises, there are no further runs, because ten times as
-// many runs would take a day.
+// question follows, so that a machine which gets slower does so for all subjects. If a cell's run
+// breaks a promise, the question is asked again with further seeds, because one broken run may be
+// chance. If the first run keeps the promises, there are no further runs unless --repeat asks for
+// them, because ten times as many runs would take a day.
 //
 // Each answer is stored under a key that says what was run (experiment_key). So a table that was
 // interrupted, or whose questions were changed, makes only the runs that are missing.
@@ -31,7 +31,7 @@
 #define PACED_P99_MS 2000 // a paced run with a p99 from here on does not count as sustained
 #define CLAIM_MOST_S 60   // longest claim that a run can outlast
 
-#define SEEDS 10 // most runs of a cell whose first run broke a promise
+#define SEEDS 10 // runs of a cell in which a run broke a promise
 #define SEEDS_QUICK 3
 
 static const char *const speed_titles[SPEEDS] = {[SPEED_P50] = "p50",
@@ -171,34 +171,64 @@ static const char *why_not_asked(const struct field_run *f, size_t row, const st
                                                              : NULL;
 }
 
-// Asks one subject one question. If the first run breaks a promise, further runs with other seeds
-// follow, and the cell tells in how many runs a promise was broken. False only after a signal.
+// Finds the stored answer. False: the run is still to be made.
+static bool find_stored(
+    const struct field_run *f, const struct experiment *x, struct answer *answer)
+{
+    char key[EXPERIMENT_KEY_MAX];
+
+    experiment_key(x, key);
+    return answers_find(&f->answers, key, answer);
+}
+
+// True when a cell wants a run with this seed: --repeat asks for it, or an earlier run broke a
+// promise, or its answer is stored, as by an earlier command that asked for more seeds.
+static bool wants_seed(struct field_run *f, size_t row, const struct question *q, int seed,
+    const struct outcome *outcome)
+{
+    const struct experiment x = asking_experiment(f, row, q, seed);
+    int wanted = f->options->repeat > 1 ? f->options->repeat : 1;
+    struct answer stored;
+
+    // A fault that finds no target in this queue finds none with another seed.
+    if (outcome->missed && outcome->judged == 0)
+        return false;
+    if (outcome->broken > 0 && !f->options->field.quick && wanted < SEEDS)
+        wanted = SEEDS;
+    else if (outcome->broken > 0 && wanted < SEEDS_QUICK)
+        wanted = SEEDS_QUICK;
+    return seed <= wanted || find_stored(f, &x, &stored);
+}
+
+// Asks one subject one question, once or with several seeds. The cell tells in how many runs a
+// promise was broken. False only after a signal.
 static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
 {
-    const int seeds = f->options->field.quick ? SEEDS_QUICK : SEEDS;
+    const struct question *q = &questions[i];
     const struct terms *terms = &f->manners[row].terms;
-    const char *why = why_not_asked(f, row, &questions[i]);
+    const char *why = why_not_asked(f, row, q);
     struct cell *c = &f->grid.rows[row].cells[i];
     struct outcome outcome = OUTCOME_INIT;
     struct answer a = {0};
 
-    outcome.asks = questions[i].asks;
+    outcome.asks = q->asks;
     if (why) {
         snprintf(c->text, sizeof c->text, "not asked: %s", why);
         return true;
     }
-    // Once a run has broken a promise, all seeds are run; without that, only the first.
-    for (int seed = 1; seed <= seeds && (seed == 1 || outcome.broken > 0); seed++) {
-        struct experiment x = asking_experiment(f, row, &questions[i], seed);
+    for (int seed = 1; wants_seed(f, row, q, seed, &outcome); seed++) {
+        struct experiment x = asking_experiment(f, row, q, seed);
         if (seed == 1)
             experiment_command(&x, c->command, sizeof c->command);
-        if (!asking_answer(f, row, &x, seed == 1, &a, e))
+        if (!asking_answer(f, row, &x, seed <= f->options->repeat || seed == 1, &a, e))
             return cell_note_failure(c, e);
-        struct seen seen = answer_seen(&a, &questions[i]);
+        struct seen seen = answer_seen(&a, q);
         outcome_add(&outcome, &seen, terms);
-        if (outcome.broken > 0)
-            tell_seed(c, seed, &seen, terms);
+        tell_seed(c, seed, &seen, terms);
     }
+    // What each seed showed matters only where one of them broke a promise.
+    if (outcome.broken == 0)
+        c->told[0] = '\0';
     outcome_cell(&outcome, terms, c);
     return true;
 }
@@ -233,16 +263,6 @@ static void name_gaps(struct field_run *f)
 #define QUESTION_NS (6 * NS_PER_S)
 #define QUESTION_TOKENS 1000
 
-// Finds the stored answer. False: the run is still to be made.
-static bool find_stored(
-    const struct field_run *f, const struct experiment *x, struct answer *answer)
-{
-    char key[EXPERIMENT_KEY_MAX];
-
-    experiment_key(x, key);
-    return answers_find(&f->answers, key, answer);
-}
-
 // Counts a run as planned. Returns how many runs are to be made for it: 0 if its answer is stored,
 // else 1.
 static size_t plan_run(struct field_run *f, size_t row, const struct question *q, int seed)
@@ -259,6 +279,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
 {
     struct manner *m = &f->manners[row];
     struct answer paced = {0};
+    const int seeds = f->options->repeat > 1 ? f->options->repeat : 1;
     size_t left = 0;
 
     // Find the rate as find_pace does, but by stored answers only: halve it until the queue
@@ -277,8 +298,8 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     for (int round = 1; round <= rounds; round++)
         left += plan_run(f, row, question_paced, round);
     for (size_t i = 0; i < question_count; i++) {
-        if (!why_not_asked(f, row, &questions[i]))
-            left += plan_run(f, row, &questions[i], 1);
+        for (int seed = 1; !why_not_asked(f, row, &questions[i]) && seed <= seeds; seed++)
+            left += plan_run(f, row, &questions[i], seed);
     }
     return left;
 }

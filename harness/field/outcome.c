@@ -199,6 +199,8 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
         c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
     if (!c->text[0]) {
         append_reason(c->text, size, "kept");
+        if (o->judged > 1)
+            append_reason(c->text, size, " %d of %d", o->judged, o->judged);
         mark = CELL_KEPT;
     }
     tell_ranges(unpromised, PROMISE_ONCE, "; ", c->text, size);
@@ -261,7 +263,7 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
 
     c->text[0] = '\0';
     c->broken = 0;
-    if (o->missed) {
+    if (o->missed && o->judged == 0) {
         c->mark = CELL_EMPTY;
         append_reason(c->text, size, "not asked: no target");
         return;

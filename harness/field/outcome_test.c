@@ -98,6 +98,24 @@ static void several_runs_convict_by_their_number(void **state)
     assert_int_equal(c.mark, CELL_BROKEN);
 }
 
+// Several runs that all keep the promises say more than one. A run whose fault found no target does
+// not count.
+static void several_runs_that_keep_are_counted(void **state)
+{
+    const struct terms terms = {MOST, 0, NULL};
+    struct seen missed = {.missed = true};
+    struct outcome o = OUTCOME_INIT;
+    struct cell c = {0};
+    (void)state;
+
+    add(&o, MOST, 0, 0, 0, true);
+    add(&o, MOST, 0, 0, 0, true);
+    outcome_add(&o, &missed, &terms);
+    outcome_cell(&o, &terms, &c);
+    assert_string_equal(c.text, "kept 2 of 2; back in 1.0 s");
+    assert_int_equal(c.mark, CELL_KEPT);
+}
+
 // A consumer that lives on and takes nothing is worse than one that ends.
 static void a_deaf_consumer_is_told(void **state)
 {
@@ -179,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_run_says_what_was_seen),
         cmocka_unit_test(several_runs_convict_by_their_number),
+        cmocka_unit_test(several_runs_that_keep_are_counted),
         cmocka_unit_test(a_deaf_consumer_is_told),
         cmocka_unit_test(a_cell_tells_what_its_question_asks),
         cmocka_unit_test(a_run_tells_only_what_convicts),

@@ -28,6 +28,7 @@
 // in the user's cache. Only Debian's packages change the system; the script installs them only for
 // root, and names them first.
 #define ARGS_MAX 40
+#define SEEDS_DEFAULT 10
 #define POLL_NS (INT64_C(100) * NS_PER_MS) // how often a signal is looked for
 #define GRACE_NS (INT64_C(2) * NS_PER_S)   // time that the script has to end after TERM
 
@@ -277,7 +278,9 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
     // mended.
     bool ok = manifest_load(&m, real, e) &&
               (o->field.no_install ? manifest_installed(&m, e) : install_subject(&m, e));
-    for (int seed = 1; ok && seed <= o->repeat; seed++)
+    const int seeds = o->repeat ? o->repeat : SEEDS_DEFAULT;
+
+    for (int seed = 1; ok && seed <= seeds; seed++)
         ok = run_seed(f, o, m.dir, seed, &t, e);
     if (ok)
         printf("%s, %s %s: seen in %d of %d runs%s\n", f->id, f->project, m.version, t.seen,

@@ -93,7 +93,10 @@ static const struct {
     {"resume", NULL, SCOPE_RUN | SCOPE_FIELD | SCOPE_TUNE, FLAG(resume),
         "go on where the same command was stopped"},
     {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
-    {"repeat", "N", SCOPE_FIELD, READ(REPEAT), "with --finding: run N seeds (default: 10)"},
+    {"repeat", "N", SCOPE_FIELD, READ(REPEAT),
+        "run N seeds of each test with a verdict (default: 1, or 10 when the first breaks a "
+        "promise), or "
+        "of the finding (default: 10)"},
     {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
         "run every pair at least N times, also those that the model would leave out"},
     {"within", "TIME", SCOPE_TUNE, TEXT(within),
@@ -419,7 +422,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     int id;
 
     *o = (struct options){.out = "results",
-        .repeat = scope == SCOPE_FIELD ? 10 : 1, // field: the number of seeds for --finding
+        .repeat = scope == SCOPE_FIELD ? 0 : 1, // field: not given, so that each use has its own
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
     // Three more, for provider, promises and seed, which options_overrides appends.

@@ -31,7 +31,7 @@ struct options {
     char seed[40];      // "seed=N" as an override; "" unless given
     char promises[400]; // "collector.promises=[…]" as an override; "" unless given
     double scale;       // 0: as the scenario says
-    int repeat;         // run, tune; field: the number of seeds for --finding
+    int repeat;         // run, tune; field: the number of seeds, 0 when not given
     const char *within; // tune, explore, shrink
     const char *breaks; // shrink: the invariant to keep; explore: the invariants to look for; NULL:
                         // any
