@@ -49,8 +49,8 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     t->tune.count++;
     if (!units_duration(timeout, &p->timeout_ns, e))
         return err_prefix(e, "--timeout");
-    // A scenario takes no longer one.
-    return p->timeout_ns <= 3600 * NS_PER_S ||
+    // A scenario takes no longer one; the model computes any.
+    return t->options->tune.model || p->timeout_ns <= 3600 * NS_PER_S ||
            err_set(e, ERR_USAGE, "--timeout takes up to 1h, not '%s'", timeout);
 }
 
