@@ -18,7 +18,7 @@
 
 #include "loop/answers.h"
 #include "loop/peers.h"
-#include "loop/ring.h"
+#include "loop/bell_requests.h"
 #include "loop/settle.h"
 #include "loop/take.h"
 #include "loop/work.h"
@@ -107,7 +107,7 @@ bool collect_serve(struct collector *c, enum state *next, struct err *e)
     // While the reader takes nothing we do not look, but other collectors that sleep need
     // announcements.
     if (c->ending.step == RUNNING && !output_ready(&c->sender.output))
-        return ring_take_for_others(c, e);
+        return bell_request_take_for_others(c, e);
     if (lines_in(&c->lines, LINE_FREE) == c->lines.count &&
         window_due_ns(&c->window) == CLOCK_NEVER && !sent)
         give_back_memory(c);

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/noun.h"
 #include "loop/collect.h"
-#include "loop/ring.h"
+#include "loop/bell_requests.h"
 #include "loop/work.h"
 #include "process/random.h"
 
@@ -184,10 +184,10 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
         ok = in_doubt_on_answer(c, reply.result, e);
         break;
     case QUEUE_BELL:
-        ok = ring_on_bell(c, reply.result, e);
+        ok = bell_request_on_bell(c, reply.result, e);
         break;
     case QUEUE_SILENT:
-        ok = ring_on_silent(c, reply.result, e);
+        ok = bell_request_on_silent(c, reply.result, e);
         break;
     case QUEUE_CHECK:
         ok = queue_decode_check(&c->queue, reply.result, e);

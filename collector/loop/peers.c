@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/noun.h"
-#include "loop/ring.h"
+#include "loop/bell_requests.h"
 #include "loop/settle.h"
 #include "loop/take.h"
 #include "loop/work.h"
@@ -160,7 +160,7 @@ static bool shows_life(const struct collector *c)
     return holds_something(c) || c->settle.lock_count > 0 ||
            (c->queue.policy->exclusive &&
                (window_due_ns(&c->window) != CLOCK_NEVER || c->take.budget_ns > c->now_ns ||
-                   !output_ready(&c->sender.output) || ring_polls(c)));
+                   !output_ready(&c->sender.output) || bell_request_polls(c)));
 }
 
 // Returns when to look at the other collectors. A collector that has taken since its last look

@@ -16,7 +16,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "loop/ring.h"
+#include "loop/bell_requests.h"
 #include "loop/settle.h"
 #include "loop/work.h"
 #include "queue/queue_lines.h"
@@ -169,7 +169,7 @@ static bool send_request(
 
     buf_init(&rows, SIZE_MAX);
     // The bell is taken first, so that tokens that are inserted after this look are announced.
-    bool ok = name_rows(c, &rows, e) && (t->reread > 0 || ring_take(c, e));
+    bool ok = name_rows(c, &rows, e) && (t->reread > 0 || bell_request_take(c, e));
     t->asked_ns = c->now_ns;
     t->asked_all_due = due < 0;
     t->fewest = fewest;
@@ -234,7 +234,7 @@ static int64_t due_at_ns(struct collector *c)
 
     if (t->no_wait || t->backlog || c->lines.held_count > 0)
         at_ns = 0;
-    at_ns = clock_min(at_ns, ring_due_ns(c));
+    at_ns = clock_min(at_ns, bell_request_due_ns(c));
     // A spent budget allows no new token before budget_ns. But held rows may be paid for already.
     if (t->budget_ns > c->now_ns && (c->lines.held_count == 0 || t->unpaid))
         at_ns = t->budget_ns;
@@ -255,8 +255,8 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     int64_t at_ns = due_at_ns(c);
     // Announcements may have become so frequent that looks are cheaper. Then a look is planned,
     // unless one is planned already.
-    if (at_ns > c->now_ns && !settled && !ring_polls(c)) {
-        if (!ring_let_go_if_fast(c, e))
+    if (at_ns > c->now_ns && !settled && !bell_request_polls(c)) {
+        if (!bell_request_let_go_if_fast(c, e))
             return false;
         at_ns = due_at_ns(c);
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "loop/ring.h"
+#include "loop/bell_requests.h"
 #include "loop/settle.h"
 #include "loop/work.h"
 #include "queue/lines_columns.h"
@@ -33,9 +33,9 @@ static bool note_too_few(struct collector *c, const PGresult *r, struct err *e)
         }
     // Tokens that waited before our session go out without a wait, until none of them is left.
     t->no_wait = t->no_wait && waiting > 0;
-    if (!ring_let_go_if_fast(c, e))
+    if (!bell_request_let_go_if_fast(c, e))
         return false;
-    if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !ring_polls(c)) {
+    if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !bell_request_polls(c)) {
         c->bell.step = BELL_WANTED; // takes the bell, and looks once more
         t->look_at_ns = 0;
     }
@@ -115,7 +115,7 @@ static bool make_lines(
             window_shown_all(&c->window, c->now_ns);
         else // without a bell, producers announce each token
             window_shown_full(&c->window, !c->queue.bell[0]);
-        if (t->backlog && !ring_let_go(c, e))
+        if (t->backlog && !bell_request_let_go(c, e))
             return false;
     }
     if (!lines_add_answer(&c->lines, r, rows, t->asked_ns, &c->doubt, &lines, e))

@@ -1,11 +1,11 @@
 // The data that the steps share, and each step's own part of it. Internal. The steps are in these
 // files:
 //
-//     turn.c       stand by
-//     ring.c       the bell
+//     turn.c           stand by
+//     bell_requests.c  the bell
 //     take.c, take_answer.c, settle.c, in_doubt.c, peers.c, sender.c, answers.c  serve
-//     collect.c    serve, as a whole, and the end
-//     collector.c  back off, connect, set up, and the loop
+//     collect.c        serve, as a whole, and the end
+//     collector.c      back off, connect, set up, and the loop
 //
 // A step looks at what has arrived, sends what is to be sent, and gives the next state. It never
 // waits, and does not assign the state.

@@ -1,4 +1,4 @@
-#include "loop/ring.h"
+#include "loop/bell_requests.h"
 
 #include <assert.h>
 
@@ -10,14 +10,14 @@ static bool take_bell(struct collector *c, struct err *e)
     return queue_send_bell(&c->queue, &c->link.session, work_deadline_ns(c), e);
 }
 
-bool ring_take(struct collector *c, struct err *e)
+bool bell_request_take(struct collector *c, struct err *e)
 {
     if (bell_should_ask(&c->bell, c->now_ns))
         return queue_send_silent(&c->link.session, c->bell.silent_below, work_deadline_ns(c), e);
     return c->bell.step != BELL_WANTED || !c->queue.bell[0] || take_bell(c, e);
 }
 
-bool ring_let_go(struct collector *c, struct err *e)
+bool bell_request_let_go(struct collector *c, struct err *e)
 {
     enum bell_step step = c->bell.step;
 
@@ -30,7 +30,7 @@ bool ring_let_go(struct collector *c, struct err *e)
            queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
 }
 
-bool ring_let_go_if_fast(struct collector *c, struct err *e)
+bool bell_request_let_go_if_fast(struct collector *c, struct err *e)
 {
     struct bell *b = &c->bell;
     int64_t look_at_ns = CLOCK_NEVER; // tokens come slowly, or there is no bell
@@ -40,7 +40,7 @@ bool ring_let_go_if_fast(struct collector *c, struct err *e)
     if (c->queue.bell[0])
         look_at_ns = window_look_ns(&c->window, b->step == BELL_LET_GO, c->now_ns);
     if (look_at_ns != CLOCK_NEVER) {
-        if (!ring_let_go(c, e))
+        if (!bell_request_let_go(c, e))
             return false;
         b->look_at_ns = look_at_ns;
     } else if (b->step == BELL_LET_GO || !c->queue.bell[0]) {
@@ -51,18 +51,18 @@ bool ring_let_go_if_fast(struct collector *c, struct err *e)
     return true;
 }
 
-bool ring_polls(const struct collector *c)
+bool bell_request_polls(const struct collector *c)
 {
     return c->bell.step == BELL_LET_GO && c->bell.look_at_ns > 0;
 }
 
 // A look that was planned is made even if the bell's migration has been undone since.
-int64_t ring_due_ns(const struct collector *c)
+int64_t bell_request_due_ns(const struct collector *c)
 {
     return c->queue.bell[0] || c->bell.look_at_ns > 0 ? bell_due_ns(&c->bell) : CLOCK_NEVER;
 }
 
-bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e)
+bool bell_request_on_bell(struct collector *c, const PGresult *result, struct err *e)
 {
     uint64_t silent_below;
 
@@ -73,7 +73,7 @@ bool ring_on_bell(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-bool ring_on_silent(struct collector *c, const PGresult *result, struct err *e)
+bool bell_request_on_silent(struct collector *c, const PGresult *result, struct err *e)
 {
     bool silent;
 
@@ -84,7 +84,7 @@ bool ring_on_silent(struct collector *c, const PGresult *result, struct err *e)
     return true;
 }
 
-bool ring_take_for_others(struct collector *c, struct err *e)
+bool bell_request_take_for_others(struct collector *c, struct err *e)
 {
     struct bell *b = &c->bell;
 
