@@ -1,5 +1,5 @@
 // A disk with a volatile cache, kept in an image file. This module decides what happens on each
-// write and flush, and how the power is cut. It knows nothing of FUSE; mailproof_disk.c brings it
+// write and flush, and how the power is cut. It knows nothing of FUSE; fuse_main.c brings it
 // the kernel's requests, commands.c the harness's commands.
 //
 // The image always holds what the machine would read. The cache remembers which parts of it a power
