@@ -4,8 +4,8 @@
 // the history's record that each word fills, with its unit and its default, and the array of the
 // history in which the records stand. An event holds its record in the form in which it will be
 // stored. So one row serves to read, repeat, compare and write an event. Whatever a row cannot say
-// about a kind is code: in build.c (text to history), and in write.c and records.c (history to
-// text).
+// about a kind is code: in build.c (text to history), and in write.c and write_records.c (history
+// to text).
 //
 // Rejected: events as maps of YAML, read by the scenario's tables. A scenario has no words that
 // fill one bit, or a flag and a time, or the growth since the previous record. `at 150` would need
@@ -311,7 +311,7 @@ MUST_USE bool story_base(struct node **root, struct err *e);
 // Returns a copy of a text that lives as long as the story; NULL without memory.
 const char *story_keep(struct story *t, const char *text);
 
-// --- pick.c, records.c, write.c, write_settings.c ----------------------------------------
+// --- write.c, write_pick.c, write_records.c, write_settings.c ----------------------------
 
 #define DROPPED UINT32_MAX // the new number of a token or process that is not written
 
