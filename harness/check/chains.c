@@ -25,7 +25,7 @@ static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 // True when a fault, or the return from it, lasted on any instance.
 static bool any_away(const struct check *c, int64_t at_ns)
 {
-    return timeline_span(&c->timeline, ANYBODY, at_ns, at_ns);
+    return timeline_span(&c->timeline, ANY_INSTANCE, at_ns, at_ns);
 }
 
 // True when more tokens may wait after this line, so that it may continue a chain. A short line

@@ -111,5 +111,5 @@ int64_t check_awake_ns(const struct check *c, int instance, int64_t from_ns, int
 struct sight check_seen(const struct check *c, int64_t at_ns, int64_t until_ns)
 {
     return (struct sight){.by_ns = stall_list_over_ns(&c->stalls, at_ns) + c->r->slack_ns,
-        .cause = timeline_hit(&c->timeline, ANYBODY, at_ns, until_ns)};
+        .cause = timeline_disturbed_by(&c->timeline, ANY_INSTANCE, at_ns, until_ns)};
 }

@@ -29,10 +29,10 @@ static size_t first_beyond(const struct timeline *t, int64_t from_ns)
     return lookup_after(t->latest_ns, t->span_count, sizeof *t->latest_ns, from_ns);
 }
 
-// True when the span excuses this instance; ANYBODY: any instance.
+// True when the span excuses this instance; ANY_INSTANCE: any instance.
 static bool excuses(const struct span *s, int instance)
 {
-    return s->instance == EVERY || s->instance == instance || instance == ANYBODY;
+    return s->instance == EVERY || s->instance == instance || instance == ANY_INSTANCE;
 }
 
 // True when the span excuses the lines of this instance. While only the instance itself is away,
@@ -126,14 +126,14 @@ const struct strike *timeline_strike(const struct timeline *t, const struct stri
     return NULL;
 }
 
-struct cause timeline_hit(const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
+struct cause timeline_disturbed_by(
+    const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = 0; i < t->strike_count && t->strikes[i].struck_ns < until_ns; i++) {
         const struct strike *k = &t->strikes[i];
-        bool on_it = instance == ANYBODY || k->instance == EVERY || k->instance == instance;
-        // An instance that never comes back disturbs the others until they must have taken over.
-        bool left = instance == ANYBODY && k->back_ns == CLOCK_NEVER;
-        if (on_it && clock_max(k->undone_ns, left ? k->others_ns : k->back_ns) > from_ns)
+        bool on_it = instance == ANY_INSTANCE || k->instance == EVERY || k->instance == instance;
+        bool never_back = instance == ANY_INSTANCE && k->back_ns == CLOCK_NEVER;
+        if (on_it && clock_max(k->undone_ns, never_back ? k->others_ns : k->back_ns) > from_ns)
             return k->cause;
     }
     return timeline_allowance(t, from_ns, until_ns).cause;

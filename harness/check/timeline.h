@@ -6,8 +6,11 @@
 #include "check/cause.h"
 #include "ledger/ledger.h"
 
-#define EVERY (-1)   // as a span's instance: it excuses the lines of all instances
-#define ANYBODY (-2) // as the instance of a question: spans and strikes of any instance count
+// EVERY is the instance of a span that excuses the lines of all instances, and of a strike that
+// struck all of them. Some functions also take EVERY, and say what it means there. ANY_INSTANCE is
+// only given to functions: the spans and strikes of each instance count.
+#define EVERY (-1)
+#define ANY_INSTANCE (-2)
 
 struct span {
     int64_t from_ns, until_ns;
@@ -100,17 +103,18 @@ struct cause timeline_cause(
 const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
     int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns the first strike on this instance that lasts in a stretch of time, or from which the
-// instance is still on its way back then. A strike on another instance is no excuse for this one.
-// Without such a strike it returns the last slow fault of that time; CAUSE_NONE: there is neither.
-// ANYBODY: strikes on any instance count; an instance that never comes back disturbs until others
-// must have taken over.
-struct cause timeline_hit(
+// Returns what disturbed this instance between two times: the first strike on it that was not
+// undone before from_ns, or from which the instance was not back before from_ns. Without such a
+// strike, it is the last slow fault of that time; CAUSE_NONE: nothing disturbed the instance.
+// A strike on another instance does not count, but with ANY_INSTANCE all strikes do. An instance
+// that never comes back then counts as disturbed only until others must have taken over.
+struct cause timeline_disturbed_by(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns when the last of the faults that disturb this instance, and began before until_ns, is
-// over, with the instance's return from it and with what it held up; INT64_MIN without one.
-// instance EVERY: strikes on any instance count, but only such spans as excuse all instances.
+// Returns when the last disturbance of this instance that began before until_ns is over; INT64_MIN:
+// there was none. A disturbance is a span that excuses the instance, a strike on it until the
+// instance is back, or a slow fault until what it delayed has arrived. instance EVERY: all strikes
+// count, and of the spans only those that excuse all instances.
 int64_t timeline_settled_ns(const struct timeline *t, int instance, int64_t until_ns);
 
 // Returns, as `ns`, by how much slow faults between two times may lengthen a wait. `cause` is the

@@ -370,10 +370,11 @@ static void judge_line_early(const struct early *t, uint32_t index)
     finding_add_faults(c->r, METRIC_EARLY, l, line->read_ns);
 }
 
-// When several collectors share the work, each announcement starts the timers of all, even of those
-// that do not get its token. But with a bell, a look without an announcement may explain a line as
-// well, and in leased mode the retry of a token that another one takes may.
-static bool is_judged_of_sharers(const struct check *c)
+// True when the lines of collectors that share the work can be judged. Each announcement starts the
+// timers of all of them, even of those that do not get its token, so announcements explain all
+// their lines. With a bell this is not so, because a look without an announcement may explain a
+// line. In leased mode the retry of a token that another collector takes may explain one.
+static bool can_judge_sharers(const struct check *c)
 {
     return c->l->scenario->postgres.announce == ANNOUNCE_EACH &&
            c->l->scenario->collector.dequeue == DEQUEUE_SHARED;
@@ -389,7 +390,7 @@ bool check_early(const struct check *c, struct err *e)
     // A collector with an adaptive window may fire before the timeout.
     if (c->l->scenario->collector.adaptive_from_ns > 0)
         return true;
-    if (t.sharers && !is_judged_of_sharers(c))
+    if (t.sharers && !can_judge_sharers(c))
         return true;
     leased_read(&leased, c->l->scenario);
     t.lanes = leased.lanes;

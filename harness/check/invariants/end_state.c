@@ -22,27 +22,27 @@
 static const int64_t ending_ns = NS_PER_S; // time in which a process must end after TERM
 
 // How the last processes ended.
-struct last_words {
-    bool cut_short;   // a process was killed, or did not end as it should
-    bool unconfirmed; // a process says that its last line is unconfirmed
+struct last_exits {
+    bool ended_badly; // a process was killed, or did not end as it should
+    bool unconfirmed; // a process exited with 75, which says that its last line is unconfirmed
 };
 
 // Looks at the processes that lived until the end of the drain.
-static struct last_words last_words_of(const struct check *c)
+static struct last_exits last_exits_of(const struct check *c)
 {
     const struct ledger *l = c->l;
     const int unconfirmed = 75;
-    struct last_words words = {0};
+    struct last_exits exits = {0};
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
         // The tokens of an earlier process were taken over by its successor.
         if (p->ended_ns < l->drain_end_ns || p->ended_ns == CLOCK_NEVER)
             continue;
-        words.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
-        words.cut_short |= check_killed_by_plan(c, p) || !check_ended_as_asked(c, p);
+        exits.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
+        exits.ended_badly |= check_killed_by_plan(c, p) || !check_ended_as_asked(c, p);
     }
-    return words;
+    return exits;
 }
 
 // Returns the instance that wrote the token.
@@ -54,12 +54,13 @@ static int writer_of(const struct ledger *l, uint32_t token)
 // True when a fault hit the token's writer between two times.
 static bool is_hit(const struct check *c, uint32_t token, int64_t from_ns, int64_t until_ns)
 {
-    return timeline_hit(&c->timeline, writer_of(c->l, token), from_ns, until_ns).kind != CAUSE_NONE;
+    return timeline_disturbed_by(&c->timeline, writer_of(c->l, token), from_ns, until_ns).kind !=
+           CAUSE_NONE;
 }
 
 // True when nothing disturbed the writer until slack after the line was read, so that it had the
 // time to confirm the token. An unconfirmed token goes out again, but the run may end before that.
-static bool had_time_to_mark(const struct check *c, uint32_t token)
+static bool had_time_to_confirm(const struct check *c, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(c->l, token);
 
@@ -80,7 +81,7 @@ static bool may_be_unconfirmed(const struct check *c, uint32_t token)
 // dead letter and the cursor's move past it are one transaction, so a token in dead_letters cannot
 // wait.
 static const char *contradiction(
-    const struct check *c, uint32_t token, const struct last_words *words)
+    const struct check *c, uint32_t token, const struct last_exits *exits)
 {
     const struct ledger *l = c->l;
     const struct ledger_token *t = &l->tokens[token];
@@ -94,28 +95,31 @@ static const char *contradiction(
         return "more than once in dead_letters";
     if ((t->flags & TOKEN_DEAD_LETTER) && waits)
         return "in dead_letters, but still waiting in the queue";
-    if (words->cut_short || !waits || t->deliveries == 0)
+    if (!waits || t->deliveries == 0)
         return NULL;
-    if (words->unconfirmed && may_be_unconfirmed(c, token))
+    // A process that did not end as it should may have had no time to confirm its last line.
+    if (exits->ended_badly)
+        return NULL;
+    if (exits->unconfirmed && may_be_unconfirmed(c, token))
         return NULL;
     // The token may have to be tried again; its recorded outcome is judged in leased_outcome.c.
     if (l->scenario->collector.dequeue == DEQUEUE_LEASED)
         return NULL;
     if (!shares)
         return "delivered, but the cursor has not passed it";
-    return had_time_to_mark(c, token) ? "delivered, but not confirmed" : NULL;
+    return had_time_to_confirm(c, token) ? "delivered, but not confirmed" : NULL;
 }
 
 bool check_end_state(const struct check *c, struct err *e)
 {
     struct result *r = c->r;
     const struct ledger *l = c->l;
-    struct last_words words = last_words_of(c);
+    struct last_exits exits = last_exits_of(c);
     char name[LEDGER_FULL_NAME_MAX];
 
     (void)e;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        const char *wrong = contradiction(c, token, &words);
+        const char *wrong = contradiction(c, token, &exits);
         // A token that was never committed is in no table.
         if (ledger_committed(l, token))
             judged_add(r, METRIC_END_STATE, 1, CAUSE_IS_NONE);

@@ -81,7 +81,8 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
 
     if (check_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    return timeline_hit(&h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
+    return timeline_disturbed_by(
+        &h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
 // Returns why this line may be older than the last attempt, which another instance wrote: its own
@@ -137,8 +138,8 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
         if (cause.kind == CAUSE_NONE)
             add_leased_again(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
                 line_of(h->c->l, h->last)->read_ns);
-    } else if (timeline_hit(&h->c->timeline, ANYBODY, h->last->replied_ns, again_ns).kind ==
-               CAUSE_NONE) {
+    } else if (timeline_disturbed_by(&h->c->timeline, ANY_INSTANCE, h->last->replied_ns, again_ns)
+                   .kind == CAUSE_NONE) {
         // Only a retry that nothing disturbed shows the delay that the collector chose.
         w->total_ns += (double)(again_ns - h->last->replied_ns);
         w->most_ns += (double)leased_longest_delay_ns(h->m, h->errors);

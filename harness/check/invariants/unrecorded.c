@@ -46,5 +46,5 @@ struct cause check_unrecorded_by(
         return (struct cause){CAUSE_BATCH, d->line};
     // A fault that hit this instance may have prevented the commit that records the answer. One
     // that hit it just before may have ended its lease.
-    return timeline_hit(&c->timeline, instance, d->replied_ns - c->r->slack_ns, until_ns);
+    return timeline_disturbed_by(&c->timeline, instance, d->replied_ns - c->r->slack_ns, until_ns);
 }

@@ -3,9 +3,12 @@
 //
 // Where the work is shared, an instance that is away does not excuse tokens as such, because the
 // others can write them. Only the tokens that it had taken may come later. Another must write them
-// within grace + 1 s of a death, of a lost session, or of the time B of a hang (takeovers.c). The
-// instance itself must write them by its return, unless it hung for longer than a promised lease
-// while another was free.
+// within grace + 1 s. After a fault that ended processes or sessions, this time begins when the
+// fault is undone. After any other fault, such as a hang, it begins when others may take over
+// (bounds_hang_ns) or when the fault is undone, whichever comes first. Without a promised lease, it
+// begins when the fault is undone, and is at least scenario_returns_ns. The instance itself must
+// write its tokens by its return, unless it hung for longer than a promised lease while another was
+// free.
 //
 // A late token is excused by one bequest, or by two if a fault struck again before the instance
 // that took the token over had written it. A bequest excuses no more tokens than the struck
@@ -44,7 +47,7 @@ static bool another_was_free(
     const struct sources *s, int instance, int64_t from_ns, int64_t until_ns)
 {
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
-        if (i != instance && timeline_hit(s->out, i, from_ns, until_ns).kind == CAUSE_NONE)
+        if (i != instance && timeline_disturbed_by(s->out, i, from_ns, until_ns).kind == CAUSE_NONE)
             return true;
     }
     return false;
@@ -83,8 +86,8 @@ void source_bequests(struct sources *s)
     struct timeline *t = s->out;
     const struct scenario *sc = s->l->scenario;
 
-    for (size_t i = 0; scenario_shares(sc) && i < s->out->strike_count; i++) {
-        const struct strike *k = &s->out->strikes[i];
+    for (size_t i = 0; scenario_shares(sc) && i < t->strike_count; i++) {
+        const struct strike *k = &t->strikes[i];
         // A strike on all instances may leave what each of them had taken.
         int instances = k->instance == EVERY ? sc->collector.instances : 1;
         if (!array_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests)) {

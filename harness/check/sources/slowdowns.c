@@ -31,9 +31,10 @@ static double highest_load_rate(const struct scenario *s)
     return highest;
 }
 
-// Returns by how much a network that passes only `rate` bytes a second delays each answer. 0:
-// unknown, because the rate is less than twice what the load needs, and a backlog may grow.
-static int64_t narrow_ns(const struct scenario *s, double rate)
+// Returns by how much a network that passes only `rate` bytes a second delays each answer, which is
+// the time to transfer one full batch. 0: unknown, because the rate is less than twice what the
+// load needs, and a backlog may grow.
+static int64_t throttle_delay_ns(const struct scenario *s, double rate)
 {
     double line_bytes = token_bytes * (1 + s->collector.batch_limit);
 
@@ -46,13 +47,13 @@ int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
 {
     bool network = f->verb->hits == HITS_NETWORK;
 
+    // A round trip passes a delayed network twice. A flush is delayed once.
     if (f->verb->params & PARAM_BY)
-        // A round trip passes a delayed network twice.
         return (network ? 2 : 1) * (f->by_ns + f->jitter_ns);
     // A piece of `bytes` passes, then comes a pause: together they make a rate in bytes a second.
     if (f->verb->params & PARAM_GAP)
-        return narrow_ns(s, f->bytes * (double)NS_PER_S / (double)(f->gap_ns + piece_ns));
-    return network && (f->verb->params & PARAM_RATE) ? narrow_ns(s, f->rate) : 0;
+        return throttle_delay_ns(s, f->bytes * (double)NS_PER_S / (double)(f->gap_ns + piece_ns));
+    return network && (f->verb->params & PARAM_RATE) ? throttle_delay_ns(s, f->rate) : 0;
 }
 
 void source_slowdowns(struct sources *s)

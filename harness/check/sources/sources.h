@@ -43,11 +43,15 @@ void source_takeovers(struct sources *s); // until another works in the place of
 void source_readers(struct sources *s);   // while lines lie in the pipe of a slow reader
 void source_senders(struct sources *s);   // while all lines that may be in flight await answers
 void source_together(struct sources *s);  // while all instances have spans; after those above
+
+// Lists the slowdowns: the faults that delay each step by a known time.
 void source_slowdowns(struct sources *s);
+// Lists a bequest for each strike if the instances share the work.
 void source_bequests(struct sources *s);
 
-// Returns how much longer one step takes while this fault lasts; slowdowns.c says what a step is.
-// 0: the fault does not slow the subject, or nobody knows by how much.
+// Returns how much longer one step takes while this fault lasts. The kind of fault decides what a
+// step is: a round trip, the transfer of one batch, or a flush. 0: the fault does not slow the
+// subject, or nobody knows by how much.
 int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f);
 
 // Returns when others must work in the place of the struck instance, which is the strike's

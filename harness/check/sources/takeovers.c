@@ -61,29 +61,30 @@ static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t 
     return CLOCK_NEVER;
 }
 
-// Returns from when on at least one of the other instances was free to take over for within_ns. One
-// that is struck while it takes over begins anew on its return, because it counts only the time in
-// which it watched the holder. Strikes after the takeover do not count: they have spans of their
-// own.
-static int64_t others_free_ns(const struct sources *s, const struct strike *k, int64_t within_ns)
+// To take over, an instance must watch the struck one for needs_ns. Returns when the first of the
+// other instances begins that time, at the earliest when the strike comes; CLOCK_NEVER: none does.
+// An instance that is struck before the time is over begins anew when it is back. A strike after
+// the takeover does not count, because it has a span of its own.
+static int64_t watch_begins_ns(const struct sources *s, const struct strike *k, int64_t needs_ns)
 {
     int64_t first_ns = CLOCK_NEVER;
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
-        int64_t free_ns = k->struck_ns;
+        int64_t begins_ns = k->struck_ns;
         if (i == k->instance)
             continue;
         // Strikes are in the order of time, so this loop follows strikes that overlap each other.
-        for (size_t j = 0; j < s->out->strike_count && free_ns != CLOCK_NEVER; j++) {
+        for (size_t j = 0; j < s->out->strike_count && begins_ns != CLOCK_NEVER; j++) {
             const struct strike *other = &s->out->strikes[j];
-            if (other->struck_ns > free_ns + within_ns)
+            if (other->struck_ns > begins_ns + needs_ns)
                 break;
             if ((other->instance == EVERY || other->instance == i) &&
-                (other->struck_ns <= free_ns || taken_ns(s->l, k, other->struck_ns) == CLOCK_NEVER))
-                free_ns = clock_max(free_ns, other->back_ns);
+                (other->struck_ns <= begins_ns ||
+                    taken_ns(s->l, k, other->struck_ns) == CLOCK_NEVER))
+                begins_ns = clock_max(begins_ns, other->back_ns);
         }
         // One free instance is enough: it can take the turn.
-        first_ns = clock_min(first_ns, free_ns);
+        first_ns = clock_min(first_ns, begins_ns);
     }
     return first_ns;
 }
@@ -97,9 +98,9 @@ int64_t sources_others_ns(const struct sources *s, const struct strike *k)
 
     if (k->instance == EVERY || (!share && !strike_is_taken_over(s, k)))
         return CLOCK_NEVER;
-    int64_t within_ns = share ? bounds_grace_ns(sc) : bounds_handover_ns(sc, k->verb);
-    int64_t free_ns = others_free_ns(s, k, within_ns);
-    return free_ns == CLOCK_NEVER ? free_ns : free_ns + within_ns;
+    int64_t needs_ns = share ? bounds_grace_ns(sc) : bounds_handover_ns(sc, k->verb);
+    int64_t begins_ns = watch_begins_ns(s, k, needs_ns);
+    return begins_ns == CLOCK_NEVER ? begins_ns : begins_ns + needs_ns;
 }
 
 // Excuses the time until another instance has taken over or must have done so, or the struck
