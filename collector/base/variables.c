@@ -6,6 +6,11 @@
 
 #include "base/log.h"
 
+static bool is_string(const struct variable *row)
+{
+    return row->kind == VARIABLE_TEXT || row->kind == VARIABLE_SECRET;
+}
+
 // Returns the address of the string member that this row sets.
 static char **string_member(void *of, const struct variable *row)
 {
@@ -48,20 +53,21 @@ bool variables_read(const struct variables *v, void *into, char *const environ[]
         const char *value = find_value(&at, row->name);
         if (!value && !(value = row->default_text))
             continue;
-        if (!(row->kind >= VARIABLE_NUMBER ? v->set_number(into, row, value, e)
-                                           : set_text(v, into, row, value, e)))
+        if (!(is_string(row) ? set_text(v, into, row, value, e)
+                             : v->set_number(into, row, value, e)))
             return false;
     }
     return true;
 }
 
-void variables_fini(const struct variables *v, void *from)
+void variables_fini(const struct variables *v, void *filled)
 {
     for (size_t i = 0; i < v->count; i++) {
-        if (v->rows[i].kind >= VARIABLE_NUMBER)
+        const struct variable *row = &v->rows[i];
+        if (!is_string(row))
             continue;
-        char *text = *string_member(from, &v->rows[i]);
-        if (text && v->rows[i].kind == VARIABLE_SECRET)
+        char *text = *string_member(filled, row);
+        if (text && row->kind == VARIABLE_SECRET)
             explicit_bzero(text, strlen(text));
         free(text);
     }

@@ -33,7 +33,8 @@ struct variables {
 // NAME=value strings, as environ(7). Call variables_fini also on failure.
 bool variables_read(
     const struct variables *v, void *into, char *const environ[], struct err *e) MUST_USE;
-void variables_fini(const struct variables *v, void *from); // wipes the secrets
+// Frees the strings of a struct that variables_read has filled, and wipes the secrets first.
+void variables_fini(const struct variables *v, void *filled);
 
 // Overwrites the secrets in the environment itself. Otherwise they would stay in memory, and in
 // /proc/PID/environ, for as long as the process lives.

@@ -127,7 +127,7 @@ static void validate(const struct collector *c)
 static void lose_session(struct collector *c, const struct err *why)
 {
     link_lose(&c->link, &c->metrics->meters, c->now_ns, why);
-    c->recheck = false; // the set-up of the next session asks the same question
+    c->announce_changed = false; // the set-up of the next session asks the same question
     c->bell = (struct bell){.step = BELL_LET_GO};
     turn_reset(c);
     collect_lose(c);
@@ -202,13 +202,13 @@ static bool dispatch(struct collector *c, struct session_reply reply, struct err
 // Asks how tokens are announced from now on, if mailroom_announce was called. Anybody can send the
 // notification of mailroom_announce, and many times, so no question is asked while another one
 // waits for its answer.
-static bool send_recheck(struct collector *c, struct err *e)
+static bool ask_how_announced(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;
 
-    if (!c->recheck || session_awaits(s, QUEUE_CHECK))
+    if (!c->announce_changed || session_awaits(s, QUEUE_CHECK))
         return true;
-    c->recheck = false;
+    c->announce_changed = false;
     return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
 }
 
@@ -225,14 +225,16 @@ static bool serve_session(struct collector *c, struct err *e)
         if (!dispatch(c, reply, e))
             return false;
     while ((n = session_notification(s))) {
-        // Anybody may notify, so a payload is only a hint: a read shows what is there. If the
-        // payload is no number, strtoll makes it 0, which stands for an unknown token.
+        // The payload is the id of a new token, or comes from mailroom_announce: "announce ", and
+        // how tokens are announced from now on. Anybody may notify, so a payload is only a hint: a
+        // read shows what is there. If the payload is no number, strtoll makes it 0, which stands
+        // for an unknown token.
         if (strncmp(n->extra, "announce ", strlen("announce ")) == 0)
-            c->recheck = true;
+            c->announce_changed = true;
         window_announce(&c->window, strtoll(n->extra, NULL, 10), c->now_ns);
         PQfreemem(n);
     }
-    return send_recheck(c, e);
+    return ask_how_announced(c, e);
 }
 
 // Begins to stop if TERM or INT has come, unless the end has begun already.

@@ -95,7 +95,7 @@ static void give_up_freed(struct collector *c, const PGresult *r)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        bool over = line->state == LINE_OVER && line->part;
+        bool over = line->state == LINE_OVER && line->has_rest;
         // If some of our rows may be missing, each line counts as ours.
         bool ours = may_lack_rows(r);
         if ((line->state != LINE_OUT && !over) || !c->queue.policy->answers)
@@ -105,7 +105,7 @@ static void give_up_freed(struct collector *c, const PGresult *r)
                    (column_int64(r, row, 0) == line->n && column_int64(r, row, 1) == line->nonce);
         if (ours || outbox_knows(&c->settle.outbox, line->n, line->nonce))
             continue;
-        line->part = false;
+        line->has_rest = false;
         if (over)
             continue;
         log_line("QUEUE", "another collector took us for dead, and has freed a line of %d %s",

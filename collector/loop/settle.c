@@ -44,8 +44,8 @@ void settle_fini(struct collector *c)
 
 // --- lines as arrays ----------------------------------------------------------------
 
-// Empties the arrays, and begins each. After open_arrays, add_row or add_settled_line comes for
-// each line, and then close_arrays.
+// Begins a request that settles lines or gives them back: its SQL arrays are empty. Then call
+// add_row or add_settled_line for each line, and close_arrays at the end.
 static void open_arrays(struct settled *s)
 {
     struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
@@ -54,8 +54,8 @@ static void open_arrays(struct settled *s)
         buf_clear(all[i]);
         buf_append_char(all[i], '{');
     }
-    s->part = s->dead = false;
-    s->place = NULL;
+    s->has_ends = s->has_dead = false;
+    s->cursor_to = NULL;
 }
 
 static const char *comma(const struct buf *b)
@@ -74,21 +74,22 @@ static void add_settled_line(struct settled *s, const struct line *line)
 {
     // A line that was only read has no row: settling it moves the cursor to its place.
     if (line->n == 0)
-        s->place = line->place.data;
+        s->cursor_to = line->place.data;
     else
         add_row(s, line->n, line->nonce);
-    // A row may have more tokens than its line, after the limit was made smaller.
-    if (line->part)
+    // A row may have more tokens than its line, after the limit was made smaller. Then `ends` says
+    // how far the line went.
+    if (line->has_rest)
         buf_printf(&s->ends, "%s%" PRId64, comma(&s->ends), line->tokens[line->count - 1].id);
     else if (line->n != 0)
         buf_printf(&s->ends, "%sNULL", comma(&s->ends));
-    s->part = s->part || line->part;
+    s->has_ends = s->has_ends || line->has_rest;
     for (int i = 0; i < line->count; i++) {
         if (!line->tokens[i].unsendable)
             continue;
         buf_printf(&s->tokens, "%s%" PRId64, comma(&s->tokens), line->tokens[i].id);
         buf_printf(&s->reasons, "%s\"%s\"", comma(&s->reasons), line->tokens[i].unsendable);
-        s->dead = true;
+        s->has_dead = true;
     }
 }
 
@@ -268,7 +269,7 @@ static bool end_settling(struct collector *c, struct err *e)
         if (!line->settling)
             continue;
         count_settled(c, line);
-        if (line->part) {
+        if (line->has_rest) {
             line->settling = false;
             if (!lines_hold(&c->lines, line, e))
                 return false;
@@ -331,7 +332,7 @@ static bool hold_rests(struct collector *c, struct err *e)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
-        if (line->state != LINE_OVER || !line->part ||
+        if (line->state != LINE_OVER || !line->has_rest ||
             outbox_knows(&c->settle.outbox, line->n, line->nonce))
             continue;
         if (!lines_hold_row(&c->lines, line->n, line->nonce, e))

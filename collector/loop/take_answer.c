@@ -69,11 +69,11 @@ static void note_trip(struct collector *c)
 }
 
 // Notes in a new line what its own rows do not tell: whether tokens were left over, why it goes
-// out, and since when its tokens wait. `part` and `alone` are those of struct line.
-static void note_line(struct collector *c, struct line *line, bool part, bool alone)
+// out, and since when its tokens wait. `has_rest` and `alone` are those of struct line.
+static void note_line(struct collector *c, struct line *line, bool has_rest, bool alone)
 {
     line->none_after = c->take.reread == 0 && !c->take.backlog && line->order == c->lines.orders;
-    line->part = part;
+    line->has_rest = has_rest;
     line->alone = alone;
     // METER_BATCHES_SCAN: tokens were left over although the line is not full, so the database
     // ended the line early.
@@ -98,7 +98,7 @@ static bool make_lines(
     struct collector *c, PGresult *r, int head, int rows, const char *place, struct err *e)
 {
     struct taking *t = &c->take;
-    bool part = column_int32(r, head, LINES_REST) > 0,
+    bool has_rest = column_int32(r, head, LINES_REST) > 0,
          alone = *PQgetvalue(r, head, LINES_ALONE) != 0;
     int lines;
 
@@ -125,7 +125,7 @@ static bool make_lines(
         // Only the lines of this answer have the time of its request.
         if (line->state != LINE_TAKEN || line->asked_ns != t->asked_ns)
             continue;
-        note_line(c, line, part, alone);
+        note_line(c, line, has_rest, alone);
         if (t->reread > 0)
             lines_unhold(&c->lines, line->n);
         if (place) {

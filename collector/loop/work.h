@@ -51,7 +51,7 @@ struct collector {
     struct in_doubt in_doubt;
     struct peers peers;
     struct sender sender;
-    bool recheck; // mailroom_announce was called since the last check was sent
+    bool announce_changed; // mailroom_announce was called since the last check was sent
     struct ending {
         enum {
             RUNNING,

@@ -70,9 +70,8 @@ static struct line *find_room(struct lines *l)
 
     for (int i = 0; i < l->count; i++) {
         struct line *a = &l->all[i];
-        // A line that is over, but had only a part of its row, is still needed: the rest is to be
-        // held.
-        if (a->state != LINE_FREE && (a->state != LINE_OVER || a->part))
+        // A line that is over is still needed if its row has more tokens: they are not held yet.
+        if (a->state != LINE_FREE && (a->state != LINE_OVER || a->has_rest))
             continue;
         // LINE_FREE is less than LINE_OVER, so a free line is better.
         if (!best || a->state < best->state || (a->state == best->state && a->order < best->order))
@@ -152,10 +151,10 @@ bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked
         *answer = (struct shared_answer){.result = result, .users = 1};
     for (int row = 0; ok && row < rows; row++) {
         int kind = column_int32(result, row, LINES_KIND);
-        if (kind != 1 && kind != 2) // no token of a line
+        if (!lines_is_token(kind))
             continue;
-        // The rows of a line follow each other. Tokens that were only read have the n 0, and make
-        // one line.
+        // The rows of a line follow each other, and have the same n. Tokens that were only read
+        // (mailroom_read) all have n = 0, and make one line.
         if (!line || column_int64(result, row, LINES_LINE) != line->n) {
             line = add_taken_line(l, result, row, e);
             if (!line) {
@@ -197,7 +196,7 @@ bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e)
 
     for (int i = 0; i < l->count; i++)
         if (l->all[i].state == LINE_OVER && l->all[i].n == n && l->all[i].nonce == nonce)
-            l->all[i].part = false; // its rest is held now
+            l->all[i].has_rest = false; // its rest is held now
 
     if (l->held_count == l->held_room) {
         int room = l->held_room > 0 ? 2 * l->held_room : 16;
@@ -255,7 +254,7 @@ int lines_in(const struct lines *l, enum line_state state)
 bool lines_left_rest(const struct lines *l)
 {
     for (int i = 0; i < l->count; i++)
-        if (l->all[i].state == LINE_OVER && l->all[i].part)
+        if (l->all[i].state == LINE_OVER && l->all[i].has_rest)
             return true;
     return false;
 }

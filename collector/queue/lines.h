@@ -47,7 +47,7 @@ struct line {
     int64_t out_ns;   // when it was begun
     bool alone;       // its single token was in flight when two senders died: it goes out alone
     bool timed_out;   // its unanswered tokens were given up
-    bool part;        // the row has more tokens than the line
+    bool has_rest;    // the row has tokens that are not in the line, and not held yet
     bool settling;    // the request that settles it is under way
     bool none_after;  // it was the last line of a take or read that left no token over
     bool built;       // its text is made

@@ -47,9 +47,9 @@ bool queue_send_take(const struct queue *q, struct session *s, const struct take
             session_number(daily, q->budget ? q->budget->daily : 0), r->aged ? "t" : "f",
             // Rounded up, so that a lower lane never goes first too early.
             session_number(ageing, (q->ageing_ms + 999) / 1000), r->lock ? "t" : "f",
-            d ? d->lines.data : "{}", d ? d->nonces.data : "{}", d && d->part ? d->ends.data : NULL,
-            d && d->dead ? d->tokens.data : NULL, d && d->dead ? d->reasons.data : NULL,
-            d ? d->place : NULL),
+            d ? d->lines.data : "{}", d ? d->nonces.data : "{}",
+            d && d->has_ends ? d->ends.data : NULL, d && d->has_dead ? d->tokens.data : NULL,
+            d && d->has_dead ? d->reasons.data : NULL, d ? d->cursor_to : NULL),
         deadline_ns, e);
 }
 
@@ -68,13 +68,13 @@ bool queue_send_settled(const struct queue *q, struct session *s, const struct s
     const char *outcome, bool unlock, int64_t deadline_ns, struct err *e)
 {
     // If only the cursor moves, and no row is named (`lines` is "{}"), a shorter statement does.
-    if (d->place && d->lines.len == 2 && !d->dead && !unlock)
+    if (d->cursor_to && d->lines.len == 2 && !d->has_dead && !unlock)
         return session_execute_binary(s, QUEUE_SETTLED, "passed",
-            SESSION_PARAMS(q->name, q->number, d->place), deadline_ns, e);
+            SESSION_PARAMS(q->name, q->number, d->cursor_to), deadline_ns, e);
     return session_execute_binary(s, QUEUE_SETTLED, "settled",
         SESSION_PARAMS(q->name, q->number, d->lines.data, d->nonces.data, outcome,
-            d->part ? d->ends.data : NULL, d->dead ? d->tokens.data : NULL,
-            d->dead ? d->reasons.data : NULL, unlock ? "t" : "f", d->place),
+            d->has_ends ? d->ends.data : NULL, d->has_dead ? d->tokens.data : NULL,
+            d->has_dead ? d->reasons.data : NULL, unlock ? "t" : "f", d->cursor_to),
         deadline_ns, e);
 }
 

@@ -18,8 +18,9 @@ bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err
 // `reasons` are the dead letters.
 struct settled {
     struct buf lines, nonces, ends, tokens, reasons;
-    bool part, dead;   // part: `ends` has an id; dead: there are dead letters
-    const char *place; // where the cursor goes, for a line that was only read; borrowed; NULL: none
+    bool has_ends, has_dead; // `ends` has an id; `tokens` has a dead letter
+    const char *cursor_to; // where the cursor goes, for a line that was only read; borrowed; NULL:
+                           // there is no such line
 };
 
 struct take_request {
