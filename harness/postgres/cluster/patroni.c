@@ -356,16 +356,17 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
     return true;
 }
 
+// Kills all programs and removes the folder, unless patroni_keep has left the cluster running.
 static void patroni_close(struct server *s)
 {
     struct patroni *p = s->state;
 
     if (!p)
         return;
-    for (int i = 0; i < PARTS; i++) {
-        if (!p->detached && p->dir.lock >= 0)
-            parts_kill(p, (enum patroni_part)i);
-    }
+    // Without the folder's lock, no program was started.
+    bool started = p->dir.lock >= 0;
+    for (int i = 0; started && !p->detached && i < PARTS; i++)
+        parts_kill(p, (enum patroni_part)i);
     cluster_net_fini(&p->lan);
     workdir_remove(&p->dir);
     free(p);

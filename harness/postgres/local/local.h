@@ -47,11 +47,11 @@ MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct err *e)
 // Implements `repair` of struct provider.
 MUST_USE bool local_repair(struct server *s, bool *started, struct err *e);
 
-// Makes a standby of the running cluster, and waits until it streams. From then on every commit
-// waits for a synchronous standby.
+// Makes a standby of the running server, and waits until it streams. With STANDBY_SYNC every commit
+// waits for the standby from then on.
 MUST_USE bool standby_make(struct server *s, struct err *e);
 
-// Ends the standby if there is one. From then on no commit of the running cluster waits for a
+// Ends the standby if there is one. From then on no commit of the running server waits for a
 // standby.
 MUST_USE bool standby_dismiss(struct server *s, struct err *e);
 

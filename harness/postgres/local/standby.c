@@ -45,7 +45,7 @@ static bool base_backup(const struct server *s, struct err *e)
 
 // Waits at most 60 s until the query returns true at the primary. An answer of the standby itself
 // would prove nothing, because the standby may still be behind.
-static bool wait_for_primary(const struct server *s, const char *sql, struct err *e)
+static bool wait_until_true(const struct server *s, const char *sql, struct err *e)
 {
     const struct local *l = s->state;
     int64_t deadline = clock_now_ns() + ready_limit_ns;
@@ -75,7 +75,7 @@ static bool make_synchronous(const struct server *s, struct err *e)
 
     PQfinish(conn);
     return ok &&
-           wait_for_primary(
+           wait_until_true(
                s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')", e);
 }
 
@@ -89,7 +89,7 @@ bool standby_make(struct server *s, struct err *e)
     pid_t pid = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
     l->standby = pid > 0 ? pid : 0;
     return l->standby &&
-           wait_for_primary(
+           wait_until_true(
                s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming')", e) &&
            (l->standby_mode != STANDBY_SYNC || make_synchronous(s, e));
 }
