@@ -45,9 +45,9 @@ static bool read_mark_key(const char *path, uint8_t key[KEY_LEN])
     return ok;
 }
 
-// Makes a random key, unless the file exists. Without a key there are no marks, so failures are
-// ignored.
-static void draw_key(const char *path)
+// Makes the random key with which this user's runs mark their scenarios (mark.h), unless the file
+// exists. Without a key there are no marks, so failures are ignored.
+static void make_mark_key(const char *path)
 {
     uint8_t key[KEY_LEN];
     char temporary[PATH_MAX + 32];
@@ -89,13 +89,13 @@ void mark_append(struct buf *yaml)
     if (yaml->failed || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
         return;
     if (!path_exists(path) && path_make(dir, &ignored))
-        draw_key(path);
+        make_mark_key(path);
     if (read_mark_key(path, key) && make_line(key, yaml->data, yaml->len, line))
         buf_append(yaml, line, LINE_LEN);
     OPENSSL_cleanse(key, sizeof key);
 }
 
-bool mark_holds(const char *text, size_t len)
+bool mark_is_valid(const char *text, size_t len)
 {
     char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN + 1];
     uint8_t key[KEY_LEN];
@@ -104,8 +104,8 @@ bool mark_holds(const char *text, size_t len)
     if (len < LINE_LEN || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
         return false;
     size_t text_len = len - LINE_LEN;
-    bool holds = read_mark_key(path, key) && make_line(key, text, text_len, line) &&
+    bool valid = read_mark_key(path, key) && make_line(key, text, text_len, line) &&
                  CRYPTO_memcmp(line, text + text_len, LINE_LEN) == 0;
     OPENSSL_cleanse(key, sizeof key);
-    return holds;
+    return valid;
 }

@@ -17,6 +17,7 @@ static const struct field fields[] = {
 static const struct table table = {
     .fields = fields, .count = sizeof fields / sizeof *fields, .size = sizeof(struct quoted)};
 
+// Returns the word that is the key of this node. NULL with the reason: it is no promise.
 static const struct word *want_word(const struct field *f, const struct node *n, struct err *e)
 {
     struct suggestion near;
@@ -38,6 +39,7 @@ bool quoted_decode(const struct field *f, const struct node *n, void *slot, stru
     struct quoted_flags *q = slot;
 
     *q = (struct quoted_flags){0};
+    // Without evidence, it is a plain list of words.
     if (n->kind != NODE_MAP)
         return decode_words(f, n, &q->flags, e);
     if (!decode_new_array(n, sizeof *q->items, &q->items, e))

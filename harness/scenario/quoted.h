@@ -20,8 +20,8 @@ struct quoted_flags {
     size_t count;
 };
 
-// Decodes either form into the struct quoted_flags at `slot`. decode.c calls it for fields of the
-// type FIELD_QUOTED.
+// Decodes promises, with their evidence or as a plain list of words, into the struct quoted_flags
+// at `slot`. decode.c calls it for fields of the type FIELD_QUOTED.
 MUST_USE bool quoted_decode(const struct field *f, const struct node *n, void *slot, struct err *e);
 void quoted_fini(struct quoted_flags *q);
 

@@ -126,7 +126,7 @@ static bool states_promises(const struct node *root)
 static bool is_ours(const char *path, const struct buf *text, const struct overrides *sets)
 {
     return sets->trust == TRUST_OWN &&
-           (!is_result_scenario(path) || mark_holds(text->data, text->len));
+           (!is_result_scenario(path) || mark_is_valid(text->data, text->len));
 }
 
 // Replaces line breaks and other control characters, which text that the error quotes may have.
