@@ -19,10 +19,12 @@
 #include "ledger/pack.h"
 #include "ledger/pack_observed.h"
 
-static const uint64_t any = UINT64_MAX; // the limit of numbers that need none
+static const uint64_t no_limit = UINT64_MAX; // for numbers that need no limit
 static const size_t first_stalls = 256; // number of stalls that pack_stalls stores; part of the
                                         // format, so the same in every version
 
+// Packs the word that begins each file, and the version. When reading, this sets *version to that
+// of the file. A file is always written in the newest version.
 static void pack_header(struct pack *p, uint64_t *version)
 {
     char magic[16] = "mailproof";
@@ -31,7 +33,7 @@ static void pack_header(struct pack *p, uint64_t *version)
     pack_text(p, magic, sizeof magic);
     if (strcmp(magic, "mailproof") != 0)
         pack_fail(p, "is not one of mailproof's");
-    pack_number(p, version, any);
+    pack_number(p, version, no_limit);
     // A later version may have fields whose meaning is not known here, so its files are refused.
     if (*version > HISTORY_VERSION || *version < 2)
         pack_fail(p, "was written by another version of mailproof");
@@ -55,7 +57,7 @@ static void pack_stall_range(struct pack *p, struct stalls *s, size_t from, size
 
 static void pack_stalls(struct pack *p, struct stalls *s)
 {
-    PACK_FIELD(p, s->count, any);
+    PACK_FIELD(p, s->count, no_limit);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
     // Every version stores the first stalls here. pack_more_stalls, which came later, stores the
@@ -82,17 +84,17 @@ static void pack_notes(struct pack *p, struct history *h)
     uint64_t cpu_us = (uint64_t)llround(load->cpu_s * 1e6);
     uint64_t interrupted = n->interrupted;
 
-    pack_number(p, &n->reconnects, any);
+    pack_number(p, &n->reconnects, no_limit);
     pack_number(p, &interrupted, 1);
     n->interrupted = interrupted != 0;
     pack_text(p, n->gave_up, sizeof n->gave_up);
     pack_text(p, n->cpu_users, sizeof n->cpu_users);
     pack_stalls(p, &n->reader_stalls);
     pack_signed(p, &n->reader_ns);
-    PACK_FIELD(p, load->refused, any);
+    PACK_FIELD(p, load->refused, no_limit);
     pack_text(p, load->refusal, sizeof load->refusal);
     // The format has no fractions, so cpu_s is turned into whole µs and back, in both directions.
-    pack_number(p, &cpu_us, any);
+    pack_number(p, &cpu_us, no_limit);
     load->cpu_s = (double)cpu_us / 1e6;
     pack_stalls(p, &load->stalls);
 }
@@ -103,7 +105,7 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     pack_moment(p, &l->load_end_ns);
     pack_moment(p, &l->drain_end_ns);
     pack_signed(p, &l->server_epoch_s);
-    PACK_FIELD(p, l->strangers, any);
+    PACK_FIELD(p, l->strangers, no_limit);
 }
 
 static void pack_txn(
@@ -371,7 +373,7 @@ static void pack_presence(struct pack *p, struct history *h)
     for (size_t i = 0; pack_ok(p) && i < l->look_count; i++) {
         pack_moment(p, &h->looks[i].at_ns);
         PACK_FIELD(p, h->looks[i].sessions, UINT32_MAX);
-        pack_number(p, &h->looks[i].cpu_ms, any);
+        pack_number(p, &h->looks[i].cpu_ms, no_limit);
     }
     h->holds = pack_array(p, &l->hold_count, PRESENCE_HOLDS_MAX, h->holds, sizeof *h->holds);
     for (size_t i = 0; pack_ok(p) && i < l->hold_count; i++) {

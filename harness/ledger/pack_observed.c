@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-static const uint64_t any = UINT64_MAX; // the limit of numbers that need none
+static const uint64_t no_limit = UINT64_MAX; // for numbers that need no limit
 static const uint64_t processes_max = 1000000;
 
 #define WAITS_MAX_US (UINT64_C(1) << 50)
@@ -21,7 +21,7 @@ static void pack_process(struct pack *p, struct process_record *r)
     PACK_FIELD(p, r->asked, 1);
     PACK_FIELD(p, r->lines, UINT32_MAX);
     PACK_FIELD(p, r->rss_max_kb, INT64_MAX);
-    pack_number(p, &cpu_us, any);
+    pack_number(p, &cpu_us, no_limit);
     r->cpu_s = (double)cpu_us / 1e6;
 }
 
@@ -139,11 +139,11 @@ void pack_samples(struct pack *p, struct history *h)
         pack_moment(p, &s->at_ns);
         PACK_FIELD(p, s->process, log->process_count ? log->process_count - 1 : 0);
         PACK_FIELD(p, s->rss_kb, UINT32_MAX);
-        pack_number(p, &s->cpu_ms, any);
-        pack_number(p, &s->wakeups, any);
+        pack_number(p, &s->cpu_ms, no_limit);
+        pack_number(p, &s->wakeups, no_limit);
         // Histories of version 2 do not have this figure.
         if (h->version > 2)
-            pack_number(p, &s->starved_us, any);
+            pack_number(p, &s->starved_us, no_limit);
     }
     h->probes = pack_probes(p, h->probes, &l->probe_count);
 }
