@@ -276,9 +276,10 @@ static bool (*const build_special[EVENT_KINDS])(struct build *, struct event *, 
     [EVENT_ATTEMPT] = build_attempt,
 };
 
-// Completes an event of the story and adds its record to the history: checks that the event has the
-// word that its kind needs, fills in the defaults, and makes sums of growths. It completes a copy,
-// because build_special asks which words `source` was given.
+// Completes an event of the story and adds its record to the history. It checks that the event has
+// the word that its kind needs, and fills in the defaults. Where the story says by how much a
+// counter grew, it computes the counter's value. All this changes only a copy, because
+// build_special asks which words `source` was given.
 static bool build_event(struct build *b, const struct event *source, struct err *e)
 {
     const struct kind *k = &vocabulary[source->kind];
@@ -352,9 +353,8 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
 }
 
 // Fills in when each line's pipe was last seen empty (empty_ns) and when the line was first seen in
-// it (seen_ns), where the story does not say. All are
-// guessed first. Then the given ones are put back, and bounded so that
-// empty_ns <= seen_ns <= read_ns. Returns false without memory.
+// it (seen_ns), where the story does not say. All are guessed first. Then the given ones are put
+// back, and bounded so that empty_ns <= seen_ns <= read_ns. Returns false without memory.
 static bool fill_write_times(struct history *h, struct err *e)
 {
     struct line_record *lines = h->log.lines;

@@ -78,8 +78,9 @@ bool write_keeps_fault(const struct writer *w, const struct fault_record *f)
     return is_inside(w, f->planned_ns, ended_ns + w->s->recovery_limit_ns);
 }
 
-// Fills in w->guessed: a copy of all lines, whose times of writing are guessed anew.
-static void guess_written(struct writer *w)
+// Fills in w->guessed: a copy of all lines, with the times of writing that a reader of the text
+// will guess. The text then needs only the times that differ from these (write_line).
+static void guess_write_times(struct writer *w)
 {
     struct subject_log log = w->h->log;
     struct ledger l = *w->l;
@@ -89,7 +90,7 @@ static void guess_written(struct writer *w)
         w->failed = true;
         return;
     }
-    // The reader of a part knows only the faults that are written.
+    // The guess depends on the faults, and a reader knows only those that are written.
     l.fault_count = 0;
     for (size_t i = 0; i < w->l->fault_count; i++) {
         if (write_keeps_fault(w, &w->l->faults[i]))
@@ -99,7 +100,7 @@ static void guess_written(struct writer *w)
     if (log.line_count > 0)
         memcpy(w->guessed, log.lines, log.line_count * sizeof *w->guessed);
     for (size_t i = 0; i < log.line_count; i++)
-        w->guessed[i].seen_ns = 0; // not known, so both times are guessed, as the reader does
+        w->guessed[i].seen_ns = 0; // so that ledger_guess_written guesses both times
     log.lines = w->guessed;
     l.log = &log;
     ledger_guess_written(&l);
@@ -110,5 +111,5 @@ void write_pick(struct writer *w)
 {
     pick_tokens(w);
     pick_processes(w);
-    guess_written(w);
+    guess_write_times(w);
 }
