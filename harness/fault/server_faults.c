@@ -163,7 +163,7 @@ static bool refuse_writes(struct fault_context *c, struct fault_record *r, struc
 {
     if (!fault_admin(c, e))
         return false;
-    r->memo = (uint64_t)provider_log_length(c->server);
+    r->memo = (uint64_t)provider_log_length(c->server); // accept_writes reads the log from there on
     r->kept = r; // not NULL, so that fault_abandon undoes the setting when the run ends early
     r->began_ns = clock_now_ns();
     return sql_exec(c->admin, "ALTER SYSTEM SET default_transaction_read_only = on", e) &&
@@ -174,15 +174,16 @@ static bool refuse_writes(struct fault_context *c, struct fault_record *r, struc
 // read-only was seen at the fault's beginning.
 static bool accept_writes(struct fault_context *c, struct fault_record *r, struct err *e)
 {
+    const long log_from = (long)r->memo;
     unsigned refused = 0;
+    // `kept` is NULL if refuse_writes could not begin.
     bool ok = r->kept && fault_admin(c, e) &&
               sql_exec(c->admin, "ALTER SYSTEM RESET default_transaction_read_only", e) &&
               sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_read_only(c, "off", e);
 
     r->kept = NULL;
     if (c->server->log_is_live)
-        refused =
-            fault_count_in_log(c->server->log_path, (long)r->memo, "in a read-only transaction");
+        refused = fault_count_in_log(c->server->log_path, log_from, "in a read-only transaction");
     snprintf(r->evidence, sizeof r->evidence,
         "new sessions were read-only; the server refused %u %s", refused,
         NOUN(refused, "statement", "statements"));
