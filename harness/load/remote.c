@@ -120,13 +120,13 @@ void remote_mark_lost(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
-        // The worker may have sent its whole part before it was lost. The earliest time at which it
-        // can have sent a transaction is the time at which that was due.
-        int64_t due_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
+        // The worker may have sent its whole part before it was lost. It sends no transaction
+        // before that is due, but its clock is known only to within bound_ns.
+        int64_t earliest_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
         if (i % part->of == part->part)
-            result->records[i] = (struct txn_record){.sent_ns = due_ns,
-                .commit_ns = due_ns,
-                .ended_ns = lost_ns > due_ns ? lost_ns : due_ns,
+            result->records[i] = (struct txn_record){.sent_ns = earliest_ns,
+                .commit_ns = earliest_ns,
+                .ended_ns = lost_ns > earliest_ns ? lost_ns : earliest_ns,
                 .outcome = TXN_UNKNOWN};
     }
 }

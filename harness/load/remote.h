@@ -62,7 +62,7 @@ struct remote_clock remote_clock_combine(
 struct txn_record remote_to_run_clock(
     const struct txn_record *theirs, const struct remote_clock *clock);
 
-// Gives all transactions of a lost worker's part the outcome TXN_UNKNOWN. lost_ns: when it was
-// lost. Writes only the records of this part.
+// Gives all transactions of a lost worker's part the outcome TXN_UNKNOWN. `clock` is the worker's.
+// lost_ns: when the worker was lost. Writes only the records of this part.
 void remote_mark_lost(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns);
