@@ -117,7 +117,9 @@ static double rank_sum_deviation(double n, double m, double ties)
     return sqrt(n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1))));
 }
 
-// Returns the probability that chance alone puts U at least this far from its mean, on either side.
+// Returns the p-value of Mann and Whitney's test for the n values of `a` and the m values of `b`:
+// the probability that chance alone puts U (see count_wins) at least this far from its mean, on
+// either side. tied: some pair is equal.
 static double two_sided_p(double u, const double *a, size_t n, const double *b, size_t m, bool tied)
 {
     double mean = (double)n * (double)m / 2;
@@ -129,7 +131,7 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
     // The deviation is 0 only when all values are equal.
     if (!(sigma > 0))
         return 1;
-    // U takes only whole numbers; the 0.5 corrects for this (continuity).
+    // Without ties U takes only whole numbers; the 0.5 corrects for this (continuity).
     return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
 }
 
