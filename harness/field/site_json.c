@@ -176,7 +176,9 @@ static json_t *findings_of(const struct grid_row *r, const json_t *all, bool fix
     return own;
 }
 
-static bool has_drafts(const json_t *findings)
+// True when a finding is a draft, which was not sent to the queue's maintainers yet. A page with
+// drafts says that it is not for publication.
+static bool has_unsent(const json_t *findings)
 {
     const json_t *finding;
     size_t i;
@@ -230,9 +232,9 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
     // Without an answer the page shows why, which the first cell says.
     const bool has_answers = count_asked(g, r) > 0;
     // The row of a user's own subject is named by its path, which cannot be the name of a page.
-    const char *plain = m->name ? m->name : r->name;
+    const char *page_name = m->name ? m->name : r->name;
     json_t *open = findings_of(r, findings, false);
-    bool unsent = has_drafts(open);
+    bool unsent = has_unsent(open);
     char verdict[60];
 
     describe_verdict(g, r, verdict, sizeof verdict);
@@ -249,7 +251,7 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         "answer", answer_blocks(r), "broke", marked_text(g, r, CELL_BROKEN), "doubtful",
         marked_text(g, r, CELL_DOUBTFUL), "asked", has_answers, "unasked",
         has_answers ? "" : figures_of(&r->cells[0]), "own_page",
-        json_sprintf("%s-%s.html", plain, r->version), "short", plain, "unsent", unsent);
+        json_sprintf("%s-%s.html", page_name, r->version), "short", page_name, "unsent", unsent);
 }
 
 // Returns the mode and settings of the first subject that shows a finding. A page needs them
@@ -362,7 +364,7 @@ json_t *site_json(const struct grid *g, struct err *e)
         g->program, "postgres", g->postgres, "machine", g->machine, "speeds_measured",
         has_speeds(g), "broken", has_broken(g), "asked", has_asked(g), "few",
         json_array_size(subjects) + json_array_size(own) <= CARDS_MAX, "unsent",
-        has_drafts(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
+        has_unsent(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
         titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own, "absent", absent,
         "findings", findings);
     if (!root)
