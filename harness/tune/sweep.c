@@ -398,11 +398,13 @@ static bool read_recorded(struct tuning *t, struct err *e)
     return ok;
 }
 
+// Opens the record of the sweep's runs. tune.gaps is the record's text about missing shards, which
+// the table shows.
 static bool open_sweep_record(struct tuning *t, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
 
-    t->tune.gaps = "";
+    t->tune.gaps = ""; // in case the record cannot be opened
     if (!command_record_about(about, t->options, &t->scenario, 1, e) ||
         !command_record_open(&t->record, t->options, "tune", about, true, e))
         return false;
