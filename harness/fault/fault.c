@@ -160,6 +160,20 @@ static bool strike_fault(
     }
 }
 
+// Undoes the fault. One that did not take effect is undone as well, because a part of it may have
+// happened; its evidence keeps the reason why it failed.
+static bool undo_fault(
+    struct fault_context *c, struct fault_record *r, const struct fault_verb *verb, struct err *e)
+{
+    char why[sizeof r->evidence];
+
+    memcpy(why, r->evidence, sizeof why);
+    bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, e);
+    if (!r->ok)
+        memcpy(r->evidence, why, sizeof why);
+    return ended;
+}
+
 void fault_begin(struct fault_context *c, struct fault_record *r)
 {
     const struct fault_verb *verb = fault_verb_find(r->spec->verb->id);
@@ -174,9 +188,9 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
         note_fault_failure(r, &e);
     if (!r->left_out)
         return;
-    // A part of the fault may have happened, so undo it. There may be nothing to undo.
+    // There may be nothing to undo.
     if (verb->end)
-        verb->end(c, r, &ignored);
+        (void)undo_fault(c, r, verb, &ignored);
     r->undone = true;
     // A record without times excuses nothing.
     r->sought_ns = r->began_ns = r->ended_ns = 0;
@@ -192,21 +206,15 @@ static bool stays_down(const struct fault_context *c, const struct fault_record 
 void fault_end(struct fault_context *c, struct fault_record *r)
 {
     const struct fault_verb *verb = fault_verb_find(r->spec->verb->id);
-    char why[sizeof r->evidence];
     struct err e = {0};
 
     r->undone = true;
     if (!verb->end)
         return;
-    memcpy(why, r->evidence, sizeof why);
-    // A fault that did not take effect is undone as well, because a part of it may have happened.
-    // Its evidence keeps the reason why it failed. A fault that is left out only at its end keeps
-    // its times, because the subject may have felt it. But if this fault took the server away and
-    // the server stays down, no other fault explains that.
-    bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, &e);
-    if (!r->ok)
-        memcpy(r->evidence, why, sizeof why);
-    else if (!ended && (stays_down(c, r) || !mark_left_out(c, r, &e)))
+    // A fault that is left out only at its end keeps its times, because the subject may have felt
+    // it. But if this fault took the server away and the server stays down, no other fault explains
+    // that.
+    if (!undo_fault(c, r, verb, &e) && r->ok && (stays_down(c, r) || !mark_left_out(c, r, &e)))
         note_fault_failure(r, &e);
     // A fault of the leader excuses nothing after another member has taken over.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();

@@ -176,8 +176,10 @@ static bool accept_writes(struct fault_context *c, struct fault_record *r, struc
 {
     const long log_from = (long)r->memo;
     unsigned refused = 0;
-    // `kept` is NULL if refuse_writes could not begin.
-    bool ok = r->kept && fault_admin(c, e) &&
+
+    if (!r->kept)
+        return err_set(e, ERR_INTERNAL, "it never began");
+    bool ok = fault_admin(c, e) &&
               sql_exec(c->admin, "ALTER SYSTEM RESET default_transaction_read_only", e) &&
               sql_exec(c->admin, "SELECT pg_reload_conf()", e) && await_read_only(c, "off", e);
 
