@@ -29,7 +29,6 @@ static void assert_line(struct input *in, const char *expected)
 
 static void lines_come_whole(void **state)
 {
-    (void)state;
     struct input in;
     struct err e;
     const char *line;
@@ -58,7 +57,6 @@ static void lines_come_whole(void **state)
 // The signal comes after the program has looked at program_stopping and before it waits for input.
 static void an_early_signal_is_not_missed(void **state)
 {
-    (void)state;
     struct input in;
     struct err e;
     const char *line;

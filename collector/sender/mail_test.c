@@ -42,7 +42,6 @@ static void the_built_in_ones_hold_what_a_reader_needs(void **state)
     struct buf body;
     struct record r = a_record();
 
-    (void)state;
     for (enum token_action action = TOKEN_ACTIVATION; action <= TOKEN_PASSWORD_RECOVERY; action++) {
         buf_init(&body, 65536);
         assert_true(template_init(&t, action, NULL, &e));
@@ -74,7 +73,6 @@ static void a_file_is_checked_at_the_start(void **state)
     char path[] = "/tmp/sender-mail.XXXXXX";
     struct template t;
 
-    (void)state;
     close(mkstemp(path));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_file(path, cases[i].text);
@@ -94,7 +92,6 @@ static void an_id_belongs_to_its_token(void **state)
     char one[MAIL_ID_LEN], again[MAIL_ID_LEN], other[MAIL_ID_LEN];
     struct record r = a_record();
 
-    (void)state;
     assert_true(mail_id(one, &r, "post@x.example", &e));
     assert_true(mail_id(again, &r, "post@x.example", &e));
     assert_string_equal(one, again);

@@ -28,7 +28,6 @@ static void no_window_sees_more(void **state)
     unsigned seed = 1;
     struct rate r;
 
-    (void)state;
     rate_init(&r, 14, 5, 0, now);
     for (int i = 0; i < MAILS; i++) {
         now += draw(&seed) % 3 == 0 ? draw(&seed) % 500 * NS_PER_MS : 0;
@@ -49,7 +48,6 @@ static void waits_no_longer_than_it_must(void **state)
     struct rate r;
     int64_t now = 0;
 
-    (void)state;
     rate_init(&r, 10, 1, 0, now);
     for (int i = 0; i < 100; i++) {
         now = rate_next_ns(&r, now);
@@ -62,7 +60,6 @@ static void without_a_rate_nothing_waits(void **state)
 {
     struct rate r;
 
-    (void)state;
     rate_init(&r, 0, 0, 0, 7);
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(rate_next_ns(&r, 7), 7);
@@ -77,7 +74,6 @@ static void a_day_outlives_the_sender(void **state)
     const int64_t noon = 20000 * 86400 + 43200;
     struct rate r;
 
-    (void)state;
     close(mkstemp(path));
     for (int round = 0; round < 4; round++) {
         rate_init(&r, 0, 1, 4, 0);

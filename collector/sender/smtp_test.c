@@ -35,7 +35,6 @@ static void the_code_and_its_command_decide(void **state)
         {250, "DATA", MAIL_LATER},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (smtp_judge(cases[i].code, cases[i].command) != cases[i].outcome)
             fail_msg("%ld after %s", cases[i].code, cases[i].command);

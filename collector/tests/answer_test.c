@@ -23,7 +23,6 @@ static void takes_what_a_sender_says(void **state)
         {"7 error transient \x1b[31m\xc3\xa9", {7, 0, ANSWER_TRANSIENT, "?[31m??"}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct answer *want = &cases[i].answer;
         struct answer got;
@@ -44,7 +43,6 @@ static void refuses_everything_else(void **state)
         "1 error later", "1 error transient452", "99999999999999999999 sent", "1.99999999 sent",
         " 1 sent", "1 sent\r"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         struct answer a;
         const char *why = NULL;
@@ -60,7 +58,6 @@ static void cuts_a_long_text(void **state)
     struct answer a;
     const char *why;
 
-    (void)state;
     memset(line + strlen(line), 'x', 900);
     assert_true(answer_parse(&a, line, 900, &why));
     assert_int_equal(strlen(a.text), ANSWER_TEXT_MAX);

@@ -7,8 +7,6 @@
 
 static void stays_between_start_and_cap(void **state)
 {
-    (void)state;
-
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct backoff b;
         backoff_init(&b, seed);
@@ -26,7 +24,6 @@ static void stays_between_start_and_cap(void **state)
 
 static void grows_and_begins_again(void **state)
 {
-    (void)state;
     struct backoff b;
     int64_t longest = 0;
 
@@ -42,7 +39,6 @@ static void grows_and_begins_again(void **state)
 
 static void stays_short_when_told_to(void **state)
 {
-    (void)state;
     struct backoff b;
 
     backoff_init(&b, 3);
@@ -55,7 +51,6 @@ static void stays_short_when_told_to(void **state)
 
 static void clients_spread_out(void **state)
 {
-    (void)state;
     struct backoff a, b;
     int same = 0;
 

@@ -16,7 +16,6 @@
 
 static void err_texts(void **state)
 {
-    (void)state;
     struct err e;
 
     assert_false(err_set(&e, ERR_USAGE, "%s is odd", "three"));
@@ -42,7 +41,6 @@ static void err_texts(void **state)
 
 static void err_long_texts_are_cut(void **state)
 {
-    (void)state;
     struct err e;
     char longer[3000];
 
@@ -57,7 +55,6 @@ static void err_long_texts_are_cut(void **state)
 
 static void poll_timeouts_round_up(void **state)
 {
-    (void)state;
     const struct {
         int64_t now, deadline;
         int want;
@@ -77,7 +74,6 @@ static void poll_timeouts_round_up(void **state)
 
 static void buf_grows_and_consumes(void **state)
 {
-    (void)state;
     struct buf b;
 
     buf_init(&b, 1000);
@@ -94,7 +90,6 @@ static void buf_grows_and_consumes(void **state)
 
 static void buf_stops_at_its_ceiling(void **state)
 {
-    (void)state;
     struct buf b;
 
     buf_init(&b, 8);
@@ -118,7 +113,6 @@ static void buf_stops_at_its_ceiling(void **state)
 
 static void arrays_grow_by_their_count(void **state)
 {
-    (void)state;
     int *items = NULL;
     size_t count = 0;
 
@@ -143,7 +137,6 @@ static void arrays_grow_by_their_count(void **state)
 
 static void arrays_own_their_texts(void **state)
 {
-    (void)state;
     char **texts = NULL, text[2] = "a";
     struct err e;
     size_t count = 0;

@@ -11,7 +11,6 @@
 
 static void no_look_is_planned_while_nobody_is_silent(void **state)
 {
-    (void)state;
     struct bell b = {.step = BELL_ASKED};
 
     bell_answered(&b, 100, 0);
@@ -24,7 +23,6 @@ static void no_look_is_planned_while_nobody_is_silent(void **state)
 // later, so it announces its tokens.
 static void looks_go_on_until_the_silent_have_ended(void **state)
 {
-    (void)state;
     struct bell b = {.step = BELL_ASKED};
     int64_t at = 0;
 
@@ -45,7 +43,6 @@ static void looks_go_on_until_the_silent_have_ended(void **state)
 // Transaction 100 runs, and the server says that it has inserted no token.
 static void those_that_inserted_nothing_are_forgotten(void **state)
 {
-    (void)state;
     struct bell b = {.step = BELL_ASKED};
 
     bell_answered(&b, 103, 0);
@@ -64,7 +61,6 @@ static void those_that_inserted_nothing_are_forgotten(void **state)
 
 static void a_taken_bell_is_tried_again(void **state)
 {
-    (void)state;
     struct bell b = {.step = BELL_ASKED};
     int64_t at = 0;
 

@@ -25,7 +25,6 @@ static bool load(struct config *c, struct err *e, const char *const *extra)
 
 static void defaults(void **state)
 {
-    (void)state;
     struct config c;
     struct err e;
 
@@ -44,7 +43,6 @@ static void defaults(void **state)
 
 static void an_adaptive_window_has_two_bounds(void **state)
 {
-    (void)state;
     struct config c;
     struct err e;
 
@@ -59,7 +57,6 @@ static void an_adaptive_window_has_two_bounds(void **state)
 
 static void secrets_are_wiped_from_the_environment(void **state)
 {
-    (void)state;
     char key[] = KEY, file[] = "MAILROOM_SECRET_KEY_FILE=/k", again[] = KEY;
     char url[] = "MAILROOM_DATABASE_URL=password=horse";
     char *env[] = {key, file, url, again, NULL};
@@ -75,7 +72,6 @@ static void secrets_are_wiped_from_the_environment(void **state)
 
 static void bad_values(void **state)
 {
-    (void)state;
     static const struct {
         const char *setting;
         const char *text; // what the message must hold
@@ -122,7 +118,6 @@ static void bad_values(void **state)
 
 static void secrets_are_not_repeated(void **state)
 {
-    (void)state;
     char *envs[][3] = {
         {(char *)URL, (char *)"MAILROOM_SECRET_KEY=abcdef", NULL},
         {(char *)URL,
@@ -148,7 +143,6 @@ static void secrets_are_not_repeated(void **state)
 
 static void required(void **state)
 {
-    (void)state;
     struct config c;
     struct err e;
     char *no_url[] = {(char *)KEY, NULL};
@@ -164,7 +158,6 @@ static void required(void **state)
 
 static void key_from_a_file(void **state)
 {
-    (void)state;
     static const struct {
         const char *content;
         bool good;
@@ -194,7 +187,6 @@ static void key_from_a_file(void **state)
 
 static void unknown_variables_are_named(void **state)
 {
-    (void)state;
     char *env[] = {(char *)"PATH=/bin", (char *)URL, (char *)"MAILROOM_BATCHLIMIT=3",
         (char *)"MAILROOM_GRACE=1", (char *)"MAILROOM_GRACES=1", NULL};
     size_t at = 0;

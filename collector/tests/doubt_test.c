@@ -36,7 +36,6 @@ static bool has(const struct doubt *d, int64_t id, const char *begin)
 
 static void a_token_is_known_by_id_and_secret(void **state)
 {
-    (void)state;
     struct doubt d = {0};
 
     assert_false(has(&d, 10, "a"));
@@ -61,7 +60,6 @@ static void a_token_is_known_by_id_and_secret(void **state)
 // A claim asks which of the tokens still wait.
 static void a_token_that_does_not_wait_is_passed(void **state)
 {
-    (void)state;
     struct doubt d = {0};
     struct token waits = token(10, "a");
 
@@ -84,7 +82,6 @@ static void a_token_that_does_not_wait_is_passed(void **state)
 // A batch with some of the tokens in doubt is passed, and later one with the rest.
 static void a_doubt_ends_with_its_last_token(void **state)
 {
-    (void)state;
     struct doubt d = {0};
     struct token t;
 
@@ -106,7 +103,6 @@ static void a_doubt_ends_with_its_last_token(void **state)
 
 static void ids_are_an_array(void **state)
 {
-    (void)state;
     struct doubt d = {0};
     struct buf b;
 
@@ -126,7 +122,6 @@ static void ids_are_an_array(void **state)
 // If each token were compared with each other, the test would run into its timeout.
 static void a_large_batch_takes_no_longer(void **state)
 {
-    (void)state;
     struct doubt d = {0};
 
     // 7919 has no factor in common with MANY, so this adds each id once, in no order.

@@ -29,7 +29,6 @@ static int64_t pause_ms(const struct flow *f, bool looking, int waiting)
 
 static void a_slow_stream_is_announced(void **state)
 {
-    (void)state;
     struct flow none = {0}, f;
 
     assert_int_equal(pause_ms(&none, false, 0), -1);
@@ -43,7 +42,6 @@ static void a_slow_stream_is_announced(void **state)
 // At a constant rate the decision does not change.
 static void looking_goes_on_at_half_the_rate(void **state)
 {
-    (void)state;
     struct flow f = at_rate(50);
 
     assert_int_equal(pause_ms(&f, false, 1), -1);
@@ -54,7 +52,6 @@ static void looking_goes_on_at_half_the_rate(void **state)
 
 static void the_next_look_is_when_the_batch_is_full(void **state)
 {
-    (void)state;
     struct flow f = at_rate(10000);
 
     assert_int_equal(pause_ms(&f, false, 1), 50);
@@ -69,7 +66,6 @@ static void the_next_look_is_when_the_batch_is_full(void **state)
 // The first token's timeout begins at the look before the one that finds it.
 static void the_first_token_is_found_at_once(void **state)
 {
-    (void)state;
     struct flow f = at_rate(200);
 
     assert_int_equal(pause_ms(&f, true, 0), 2);
@@ -80,7 +76,6 @@ static void the_first_token_is_found_at_once(void **state)
 // A token without an announcement is found within a quarter of the timeout.
 static void a_short_timeout_needs_frequent_looks(void **state)
 {
-    (void)state;
     struct flow f = at_rate(500);
 
     assert_true(flow_pause_ns(&f, false, 1, LIMIT, 40 * MS) == 10 * MS);
@@ -91,7 +86,6 @@ static void a_short_timeout_needs_frequent_looks(void **state)
 
 static void a_small_batch_is_full_too_soon(void **state)
 {
-    (void)state;
     struct flow f = at_rate(1000);
 
     assert_true(flow_pause_ns(&f, true, 0, 7, TIMEOUT) == CLOCK_NEVER);
@@ -101,7 +95,6 @@ static void a_small_batch_is_full_too_soon(void **state)
 // 5000 tokens are not read again every 50 ms.
 static void waiting_tokens_are_seldom_read_again(void **state)
 {
-    (void)state;
     struct flow f = at_rate(500);
 
     assert_true(flow_pause_ns(&f, true, 400, 5000, 5 * TIMEOUT) == 50 * MS);
@@ -112,7 +105,6 @@ static void waiting_tokens_are_seldom_read_again(void **state)
 // 25 tokens in 100 ms count as fast; a shorter burst never does.
 static void the_rate_is_that_of_a_whole_stretch(void **state)
 {
-    (void)state;
     struct flow f = {0};
 
     for (int at = 0; at < 100; at += 10) {
@@ -131,7 +123,6 @@ static void the_rate_is_that_of_a_whole_stretch(void **state)
 // While we look, no announcement comes between two looks.
 static void looks_may_be_far_apart(void **state)
 {
-    (void)state;
     struct flow f = at_rate(1000);
 
     flow_count(&f, true, 400, 400 * MS);
@@ -144,7 +135,6 @@ static void looks_may_be_far_apart(void **state)
 
 static void a_count_that_fell_keeps_the_rate(void **state)
 {
-    (void)state;
     struct flow f = at_rate(1000);
 
     flow_count(&f, true, 20, 200 * MS);

@@ -15,7 +15,6 @@
 
 static void we_are_alive_and_always_the_same(void **state)
 {
-    (void)state;
     char once[HOLDER_LEN], again[HOLDER_LEN];
 
     assert_true(holder_self(once, &(struct err){0}));
@@ -26,7 +25,6 @@ static void we_are_alive_and_always_the_same(void **state)
 
 static void a_process_that_ended_is_dead(void **state)
 {
-    (void)state;
     char name[HOLDER_LEN] = "";
     int ends[2];
 
@@ -58,7 +56,6 @@ static bool hide(pid_t pid)
 
 static void a_process_that_is_hidden_is_alive(void **state)
 {
-    (void)state;
     char name[HOLDER_LEN];
     int status;
 
@@ -74,7 +71,6 @@ static void a_process_that_is_hidden_is_alive(void **state)
 
 static void a_stranger_never_counts_as_dead(void **state)
 {
-    (void)state;
     char name[HOLDER_LEN];
 
     assert_false(holder_is_dead(""));

@@ -30,7 +30,6 @@ static struct token good(void)
 
 static void fields_that_break_the_format(void **state)
 {
-    (void)state;
     static const struct {
         struct field field;
         const char *why; // the expected reason, with %s for the field's name
@@ -68,7 +67,6 @@ static void fields_that_break_the_format(void **state)
 
 static void secrets_and_codes(void **state)
 {
-    (void)state;
     static const struct {
         enum token_action action;
         size_t secret_len;
@@ -102,7 +100,6 @@ static void secrets_and_codes(void **state)
 
 static void tokens_become_one_line(void **state)
 {
-    (void)state;
     uint8_t key[SIGN_KEY_LEN] = {0};
     char text[2][SIGN_TEXT_LEN + 1] = {0};
     char want[512];

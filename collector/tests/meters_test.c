@@ -29,7 +29,6 @@ static int count(const char *text, const char *what)
 
 static void counters_begin_at_0_and_gauges_unknown(void **state)
 {
-    (void)state;
     struct meters m;
     struct buf out;
 
@@ -50,7 +49,6 @@ static void counters_begin_at_0_and_gauges_unknown(void **state)
 
 static void each_family_has_one_head(void **state)
 {
-    (void)state;
     struct meters m;
     struct buf out;
 
@@ -73,7 +71,6 @@ static void each_family_has_one_head(void **state)
 
 static void a_mode_shows_what_it_has(void **state)
 {
-    (void)state;
     struct meters m;
     struct buf out;
 
@@ -92,7 +89,6 @@ static void a_mode_shows_what_it_has(void **state)
 
 static void a_forgotten_meter_is_left_out(void **state)
 {
-    (void)state;
     struct meters m;
     struct buf out;
 
@@ -107,7 +103,6 @@ static void a_forgotten_meter_is_left_out(void **state)
 
 static void waiting_times_go_into_buckets(void **state)
 {
-    (void)state;
     struct meters m;
     struct buf out;
 
@@ -131,7 +126,6 @@ static void waiting_times_go_into_buckets(void **state)
 // METRICS_MD has the table that the test prints when it fails.
 static void the_page_has_the_table(void **state)
 {
-    (void)state;
     char *table = NULL, *text = calloc(1, 1 << 20);
     size_t len;
     FILE *out = open_memstream(&table, &len), *in = fopen(METRICS_MD, "r");

@@ -29,7 +29,6 @@ static void breaks(const char *broken, struct model_rules rules)
 
 static void every_policy_holds(void **state)
 {
-    (void)state;
     holds("exclusive", (struct model_rules){.exclusive = true, .async = true});
     holds("exclusive, lazy", (struct model_rules){.exclusive = true, .lazy = true});
     holds("shared", (struct model_rules){0});
@@ -41,32 +40,27 @@ static void every_policy_holds(void **state)
 // Two deaths leave rows of two owners, and the later owner's may come first.
 static void adoption_in_portions_breaks_the_order(void **state)
 {
-    (void)state;
     breaks("order", (struct model_rules){.exclusive = true, .without = RULE_CLAIM});
 }
 
 static void a_number_that_comes_again_loses_a_token(void **state)
 {
-    (void)state;
     breaks("lost", (struct model_rules){.answers = true, .async = true, .without = RULE_KEY});
 }
 
 static void a_payment_that_is_adopted_exceeds_the_budget(void **state)
 {
-    (void)state;
     breaks("budget", (struct model_rules){.budget = true, .without = RULE_PAID});
 }
 
 // A crash brings the budget back, and with it the token, but not the line.
 static void an_asynchronous_payment_exceeds_the_budget(void **state)
 {
-    (void)state;
     breaks("budget", (struct model_rules){.exclusive = true, .budget = true, .async = true});
 }
 
 static void without_the_doubt_a_lost_answer_is_a_line_twice(void **state)
 {
-    (void)state;
     breaks("twice", (struct model_rules){.exclusive = true, .async = true, .without = RULE_DOUBT});
 }
 

@@ -77,7 +77,6 @@ static void slow_reader(int in, int out)
 
 static void pipes(void **state)
 {
-    (void)state;
     int fds[2];
 
     assert_int_equal(pipe(fds), 0);
@@ -89,7 +88,6 @@ static void pipes(void **state)
 
 static void sockets(void **state)
 {
-    (void)state;
     int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
@@ -98,7 +96,6 @@ static void sockets(void **state)
 
 static void files(void **state)
 {
-    (void)state;
     char path[] = "/tmp/mailroom-out.XXXXXX";
     char *data = long_line();
     struct output o;
@@ -118,7 +115,6 @@ static void files(void **state)
 
 static void full_disk(void **state)
 {
-    (void)state;
     struct output o;
     struct err e;
     int fd = open("/dev/full", O_WRONLY);
@@ -138,7 +134,6 @@ static void full_disk(void **state)
 // The file's last writer died within a line. What follows is a line of its own.
 static void torn_file(void **state)
 {
-    (void)state;
     static const char *const begins[] = {"", "1,a", "1,a\n"};
     static const char *const wants[] = {"2,b\n", "1,a\"\n2,b\n", "1,a\n2,b\n"};
     struct err e;
@@ -206,7 +201,6 @@ static void torn_in(int in, int out)
 
 static void torn_pipes(void **state)
 {
-    (void)state;
     int fds[2];
 
 #ifndef F_SETSIG

@@ -24,7 +24,6 @@ static int64_t due(struct owners *o, int64_t at_ns)
 
 static void the_dead_have_their_grace_each(void **state)
 {
-    (void)state;
     struct owners o = {0};
 
     tell(&o, 1, 0, false, 0);
@@ -64,7 +63,6 @@ static int64_t watch(struct owners *o, int64_t renewed, int64_t from_ns, int64_t
 // The lease is a counter and not a time: we time it by our clock, and only while we watch.
 static void the_living_keep_their_lease_by_renewing(void **state)
 {
-    (void)state;
     struct owners o = {0};
 
     assert_int_equal(watch(&o, 7, 0, LEASE - NS_PER_S), 0);
@@ -77,7 +75,6 @@ static void the_living_keep_their_lease_by_renewing(void **state)
 
 static void an_unwatched_collector_is_not_due(void **state)
 {
-    (void)state;
     struct owners o = {0};
 
     look(&o, 7, true, 0);
@@ -96,7 +93,6 @@ static void an_unwatched_collector_is_not_due(void **state)
 
 static void an_unlisted_collector_is_forgotten(void **state)
 {
-    (void)state;
     struct owners o = {0};
 
     assert_false(owners_need_looks(&o));

@@ -28,7 +28,6 @@ static int64_t wait_ns(const struct pace *p)
 
 static void batches_are_near_those_of_the_best_fixed_pair(void **state)
 {
-    (void)state;
     for (int i = 0; i < pace_load_count; i++) {
         const struct pace_load *l = &pace_loads[i];
         struct pace_figures f = pace_compare(l);
@@ -42,7 +41,6 @@ static void batches_are_near_those_of_the_best_fixed_pair(void **state)
 
 static void a_trickle_does_not_wait(void **state)
 {
-    (void)state;
     struct pace p;
 
     pace_init(&p, LEAST_NS, MOST_NS, 10);
@@ -58,7 +56,6 @@ static void a_trickle_does_not_wait(void **state)
 
 static void a_burst_is_waited_for_at_once(void **state)
 {
-    (void)state;
     struct pace p;
 
     pace_init(&p, LEAST_NS, MOST_NS, 10);
@@ -71,7 +68,6 @@ static void a_burst_is_waited_for_at_once(void **state)
 // times the lower bound does not.
 static void one_token_in_the_lower_bound_is_worth_the_upper_bound(void **state)
 {
-    (void)state;
     struct pace p;
 
     pace_init(&p, LEAST_NS, MOST_NS, 1000);
@@ -87,7 +83,6 @@ static void one_token_in_the_lower_bound_is_worth_the_upper_bound(void **state)
 // A trickle after a busy hour: each token that waits in vain counts against the timeout.
 static void few_tokens_wait_in_vain(void **state)
 {
-    (void)state;
     struct pace p;
     int waited = 0;
 
@@ -104,7 +99,6 @@ static void few_tokens_wait_in_vain(void **state)
 // A line that is filling is not held for longer than filling it takes.
 static void a_limit_that_is_soon_reached_needs_no_long_wait(void **state)
 {
-    (void)state;
     struct pace p;
 
     pace_init(&p, LEAST_NS, MOST_NS, 10);
@@ -114,7 +108,6 @@ static void a_limit_that_is_soon_reached_needs_no_long_wait(void **state)
 
 static void a_fixed_window_waits_for_its_timeout(void **state)
 {
-    (void)state;
     struct pace p;
 
     pace_init(&p, 0, MOST_NS, 10);
@@ -124,7 +117,6 @@ static void a_fixed_window_waits_for_its_timeout(void **state)
 
 static void equal_bounds_leave_one_timeout(void **state)
 {
-    (void)state;
     struct pace p;
 
     pace_init(&p, LEAST_NS, LEAST_NS, 10);

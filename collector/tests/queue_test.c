@@ -23,7 +23,6 @@ static void session(struct queue *q, const char *pid, bool set_up)
 
 static void a_predecessor_stays_until_it_was_ended(void **state)
 {
-    (void)state;
     struct queue q;
 
     assert_true(queue_init(&q, &config, &(struct err){0}));
@@ -46,7 +45,6 @@ static void a_predecessor_stays_until_it_was_ended(void **state)
 
 static void a_large_batch_gets_more_time(void **state)
 {
-    (void)state;
     struct queue q;
 
     assert_true(queue_init(&q, &config, &(struct err){0}));
@@ -77,7 +75,6 @@ static bool on_schema(struct collector *c, const PGresult *r, struct err *e)
 // A function that somebody has replaced by one that returns a set may give no row.
 static void an_answer_without_its_row_is_refused(void **state)
 {
-    (void)state;
     bool (*const decoders[])(struct collector *, const PGresult *, struct err *) = {
         on_schema, on_check, on_bell, peers_on_join, peers_on_peers};
     struct collector c = {.queue.policy = policy_find("cursor")};

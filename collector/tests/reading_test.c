@@ -74,7 +74,6 @@ static void place_is(const PGresult *r, const struct reading *seen, bool more, c
 
 static void the_place_is_that_of_the_last_row(void **state)
 {
-    (void)state;
     PGresult *r = answer("7;100:100:;200:205:201,203;300:300:");
 
     add(r, 1, 1, NULL, "a@x");
@@ -90,7 +89,6 @@ static void the_place_is_that_of_the_last_row(void **state)
 
 static void a_place_that_is_none_is_refused(void **state)
 {
-    (void)state;
     static const char *const bad[] = {"", "7", "7;1:1:;2:2:", ";;"};
 
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -109,7 +107,6 @@ static void a_place_that_is_none_is_refused(void **state)
 
 static void what_is_passed_over_is_counted_up_to_the_last_token(void **state)
 {
-    (void)state;
     PGresult *r = answer("7;1:1:;2:2:;3:3:");
 
     add(r, 1, 1, "expired", "a@x");
@@ -130,7 +127,6 @@ static void what_is_passed_over_is_counted_up_to_the_last_token(void **state)
 
 static void a_token_that_no_line_can_carry_is_noticed(void **state)
 {
-    (void)state;
     PGresult *r = answer("7;1:1:;2:2:;3:3:");
 
     add(r, 1, 1, NULL, "a@x");

@@ -18,7 +18,6 @@ static void the_bound_doubles_up_to_its_cap(void **state)
         2000, 4000, 8000, 16000, 32000, 64000, 128000, 256000, 512000, 900000, 900000};
     struct retry r = a_retry();
 
-    (void)state;
     for (int i = 0; i < (int)(sizeof most / sizeof most[0]); i++)
         assert_int_equal(retry_most_ms(&r, i + 1), most[i]);
     assert_int_equal(retry_most_ms(&r, 1000000), 900000);
@@ -30,7 +29,6 @@ static void every_time_in_between_is_as_likely(void **state)
     struct retry r = a_retry();
     int tenths[10] = {0};
 
-    (void)state;
     for (int i = 0; i < 100000; i++) {
         int64_t ms = retry_delay_ms(&r, 4);
         assert_in_range(ms, 0, 16000);
@@ -44,7 +42,6 @@ static void the_last_one_is_the_eighth(void **state)
 {
     struct retry r = a_retry();
 
-    (void)state;
     assert_false(retry_is_last(&r, 7));
     assert_true(retry_is_last(&r, 8));
     assert_true(retry_is_last(&r, 9));

@@ -20,7 +20,6 @@
 
 static void requests_are_judged(void **state)
 {
-    (void)state;
     const struct {
         const char *request;
         int status;
@@ -56,7 +55,6 @@ static void requests_are_judged(void **state)
 
 static void bad_addresses_are_refused(void **state)
 {
-    (void)state;
     const char *const bad[] = {"", "9187", ":9187", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http",
         "127.0.0.1:65536", "127.0.0.1:123456", "::1:9187", "[]:9187", "127.0.0.1:+80",
         "192.0.2.1:9187", "/no/such/folder/socket", "/dev/null"};
@@ -129,7 +127,6 @@ static const char *hear(struct scrape *s, int fd, char *text, size_t size)
 
 static void a_scraper_gets_the_text(void **state)
 {
-    (void)state;
     struct scrape s;
     char text[1000];
     int fd = client(served(&s));
@@ -152,7 +149,6 @@ static void a_scraper_gets_the_text(void **state)
 
 static void all_else_is_refused(void **state)
 {
-    (void)state;
     struct scrape s;
     char text[1000];
     int fd = client(served(&s));
@@ -170,7 +166,6 @@ static void all_else_is_refused(void **state)
 // Silent clients take all places, and lose them to others.
 static void silence_ends(void **state)
 {
-    (void)state;
     struct scrape s;
     char text[1000];
     int silent[SCRAPE_CLIENTS];
@@ -205,7 +200,6 @@ static void silence_ends(void **state)
 // socket to accept more.
 static void a_slow_reader_holds_nobody_up(void **state)
 {
-    (void)state;
     struct scrape s;
     size_t len = (size_t)4 << 20; // the longest text there is
     int little = 4096;
@@ -232,7 +226,6 @@ static void a_slow_reader_holds_nobody_up(void **state)
 
 static void a_client_that_hangs_up_is_forgotten(void **state)
 {
-    (void)state;
     struct scrape s;
     int fd = client(served(&s));
 
@@ -250,7 +243,6 @@ static void a_client_that_hangs_up_is_forgotten(void **state)
 
 static void without_descriptors_nobody_is_taken_in(void **state)
 {
-    (void)state;
     struct scrape s;
     struct pollfd fds[SCRAPE_FDS];
     struct rlimit most, few;
@@ -277,7 +269,6 @@ static void without_descriptors_nobody_is_taken_in(void **state)
 
 static void a_socket_is_taken_over_from_the_dead_only(void **state)
 {
-    (void)state;
     char folder[] = "/tmp/scrape_test.XXXXXX", path[100];
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct scrape first, second;

@@ -13,7 +13,6 @@
 
 static void vectors(void **state)
 {
-    (void)state;
     static const struct {
         enum token_action action;
         const char *code;

@@ -10,7 +10,6 @@
 
 static void a_lost_session_leads_to_back_off(void **state)
 {
-    (void)state;
     for (int from = 0; from < STATES; from++)
         assert_true(state_leads((enum state)from, BACK_OFF));
     assert_true(state_leads(STAND_BY, SERVE));
@@ -22,7 +21,6 @@ static void a_lost_session_leads_to_back_off(void **state)
 // the test fails, it prints the table to copy there.
 static void readme_shows_the_table(void **state)
 {
-    (void)state;
     char *table = NULL, *text = calloc(1, 1 << 20);
     size_t len;
     FILE *out = open_memstream(&table, &len), *in = fopen(README_MD, "r");

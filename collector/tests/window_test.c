@@ -40,7 +40,6 @@ static void taken(struct window *w, int64_t first, int64_t last, int64_t now_ns)
 
 static void nothing_waits(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -52,7 +51,6 @@ static void nothing_waits(void **state)
 
 static void fires_at_the_limit_or_the_timeout_of_the_first(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -67,7 +65,6 @@ static void fires_at_the_limit_or_the_timeout_of_the_first(void **state)
 
 static void timeout_zero_is_at_once(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 0);
@@ -81,7 +78,6 @@ static void timeout_zero_is_at_once(void **state)
 // Only a read shows whether a token is eligible.
 static void a_read_corrects_the_count(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -95,7 +91,6 @@ static void a_read_corrects_the_count(void **state)
 
 static void announced_during_the_read_stays(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -112,7 +107,6 @@ static void announced_during_the_read_stays(void **state)
 
 static void shown_and_announced_counts_once(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -128,7 +122,6 @@ static void shown_and_announced_counts_once(void **state)
 // A full batch may hold tokens whose announcements are still on their way.
 static void taken_before_announced_starts_no_timeout(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -145,7 +138,6 @@ static void taken_before_announced_starts_no_timeout(void **state)
 
 static void the_rest_of_a_full_batch_keeps_its_own_time(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -160,7 +152,6 @@ static void the_rest_of_a_full_batch_keeps_its_own_time(void **state)
 // The window waits a moment for the announcement of a token that a read shows.
 static void missed_announcements_are_bounded_by_the_last_view(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -182,7 +173,6 @@ static void missed_announcements_are_bounded_by_the_last_view(void **state)
 // was announced until then, and not as old as the last read that saw everything.
 static void what_a_full_read_leaves_keeps_its_timeout(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -200,7 +190,6 @@ static void what_a_full_read_leaves_keeps_its_timeout(void **state)
 // is read in many full reads, and its last token may have come long before the last of them.
 static void of_many_full_reads_the_first_bounds_the_rest(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -228,7 +217,6 @@ static void of_many_full_reads_the_first_bounds_the_rest(void **state)
 // first for a long time.
 static void what_comes_when_nobody_announces_is_young(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 20, 400);
@@ -246,7 +234,6 @@ static void what_comes_when_nobody_announces_is_young(void **state)
 // Tokens behind the horizon are announced, but reads do not show them until the horizon has moved.
 static void held_back_tokens_keep_their_time(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -260,7 +247,6 @@ static void held_back_tokens_keep_their_time(void **state)
 
 static void false_announcements_cost_one_read_per_limit(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -278,7 +264,6 @@ static void false_announcements_cost_one_read_per_limit(void **state)
 // More ids are announced than the memory holds. The count stays right; only ids are forgotten.
 static void a_flood_does_not_grow_it(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);
@@ -298,7 +283,6 @@ static void a_flood_does_not_grow_it(void **state)
 // evenly.
 static void unannounced_tokens_have_a_rate(void **state)
 {
-    (void)state;
     struct window w;
     int64_t id = 0;
 
@@ -326,7 +310,6 @@ static void unannounced_tokens_have_a_rate(void **state)
 // Two tokens are announced just after a read has shown them, and one is never announced.
 static void a_late_announcement_counts_once(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 50, 400);
@@ -342,7 +325,6 @@ static void a_late_announcement_counts_once(void **state)
 // What the histogram of waiting times counts from.
 static void a_taken_token_says_since_when_it_waits(void **state)
 {
-    (void)state;
     struct window w;
 
     init(&w, 3, 100);

@@ -39,7 +39,6 @@ static void slack_is_measured(void **state)
 {
     char probes[2000] = "", *end = probes;
 
-    (void)state;
     for (int i = 0; i < 50; i++)
         end += sprintf(end, "probe at %d took %d.%d\n", 50 + i, (i + 1) / 10, (i + 1) % 10);
     // The 99th percentile of 50 probes is the slowest.
@@ -61,7 +60,6 @@ static void an_example_names_the_faults_around(void **state)
         {3000, "; faults: kill-collector 2.100-2.200 s"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         static struct story t;
         struct result r;
@@ -88,7 +86,6 @@ static void an_example_of_a_queue_names_a_job(void **state)
     static struct story t;
     struct result r;
 
-    (void)state;
     judge(&t, &r, "set collector.subject=textbook\ntoken 0 at 1000\n");
     assert_int_equal(
         strncmp(r.findings[METRIC_LOST].examples[0], "job 0: intended", strlen("job 0: intended")),
@@ -118,7 +115,6 @@ static void an_example_quotes_only_characters(void **state)
     static struct result r;
     char text[sizeof r.reasons[0] + 10];
 
-    (void)state;
     memset(text, 'x', sizeof text);
     memcpy(text + sizeof r.reasons[0] - 2, "€", sizeof "€");
     finding_add(&r, METRIC_UNPLANNED_EXIT, "ended: %s", "f\xfcr");
@@ -129,7 +125,6 @@ static void an_example_quotes_only_characters(void **state)
 
 static void an_invariant_without_a_promise_is_named(void **state)
 {
-    (void)state;
     assert_unpromised(-1, PROMISE_SMALL, NULL, "");
     assert_unpromised(-1, 0, NULL, "busy_idle, leak (not among the scenario's needs: small)");
     assert_unpromised(~PROMISE_SMALL, 0, NULL, "busy_idle, leak (not promised: small)");

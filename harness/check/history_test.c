@@ -22,7 +22,6 @@ static char path[64];
 
 static int make_path(void **state)
 {
-    (void)state;
     memory_fd = memfd_create("history", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", memory_fd);
     return memory_fd < 0 ? -1 : 0;
@@ -30,7 +29,6 @@ static int make_path(void **state)
 
 static int remove_path(void **state)
 {
-    (void)state;
     return close(memory_fd);
 }
 
@@ -113,7 +111,6 @@ static void round_trip(void **state)
     static struct history h;
     struct result first, again;
 
-    (void)state;
     tell(&t, STORY);
     store_and_read(&t, &h);
     judge(&first, &t.history);
@@ -189,7 +186,6 @@ static void the_versions_before_are_read(void **state)
     unsigned char bytes[8192];
     struct err e = {0};
 
-    (void)state;
     tell(&t, STORY);
     store(&t);
     gzFile file = gzopen(path, "rb");
@@ -252,7 +248,6 @@ static void notes_come_back(void **state)
     static struct story t;
     static struct history h;
 
-    (void)state;
     tell(&t, STORY "run interrupted\n"
                    "session at 0\n"
                    "session at 0.000007\n"
@@ -283,7 +278,6 @@ static void changes_come_back(void **state)
     static struct history h;
     const struct change_record *record;
 
-    (void)state;
     tell(&t, "token 0 at 50\nline at 150: 0\ntoken 1 at 200\n"
              "change 1 reactivate at 300 back 307\n");
     store_and_read(&t, &h);
@@ -303,7 +297,6 @@ static void nothing_delivered_is_a_history(void **state)
     static struct story t;
     static struct history h;
 
-    (void)state;
     tell(&t, "token 0-4 at 50\n");
     assert_null(t.history.log.lines);
     assert_null(t.history.log.deliveries);
@@ -319,7 +312,6 @@ static void a_time_that_cannot_be_is_refused(void **state)
     static struct history h;
     struct err e = {0};
 
-    (void)state;
     tell(&t, STORY);
     t.history.probes[0].due_ns = CLOCK_NEVER;
     store(&t);
@@ -334,7 +326,6 @@ static void cut_off_is_refused(void **state)
     static struct history h;
     unsigned char bytes[8192];
 
-    (void)state;
     tell(&t, STORY);
     store(&t);
     size_t size = slurp(bytes, sizeof bytes);
@@ -355,7 +346,6 @@ static void damage_is_survived(void **state)
     unsigned char bytes[8192];
     struct rng rng;
 
-    (void)state;
     tell(&t, STORY);
     store(&t);
     gzFile file = gzopen(path, "rb");

@@ -50,7 +50,6 @@ static void good_collectors(void **state)
 {
     double judged_behind = 0, judged_idle = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < histories; seed++) {
         simulate(&sim, SIM_NONE, seed);
         judge(&sim);
@@ -79,7 +78,6 @@ static void convict(const struct sim *m, uint64_t seed)
 
 static void each_defect(void **state)
 {
-    (void)state;
     for (enum sim_defect d = SIM_NONE + 1; d <= SIM_NO_LIMIT; d++) {
         uint64_t with = 0;
         for (uint64_t seed = 0; seed < DEFECT_HISTORIES; seed++) {

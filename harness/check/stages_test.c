@@ -99,7 +99,6 @@ static void a_full_batch_fires_with_its_last_token(void **state)
     struct fixture f;
     enum fired_by why;
 
-    (void)state;
     set_up(&f);
     add_line(&f, 3, 27 * MS);
     int64_t fire_ns = stages_fire_ns(&f.ledger, &f.lines[0], &why);
@@ -114,7 +113,6 @@ static void a_short_one_fires_with_the_timeout(void **state)
     struct fixture f;
     enum fired_by why;
 
-    (void)state;
     set_up(&f);
     add_line(&f, 2, 108 * MS);
     add_line(&f, 1, 50 * MS);
@@ -144,7 +142,6 @@ static void a_line_has_a_reason(void **state)
 {
     struct fixture f;
 
-    (void)state;
     set_up(&f);
     f.processes[1].started_ns = NS_PER_S + 47 * MS;
     add_line(&f, 3, 27 * MS);
@@ -188,7 +185,6 @@ static void a_line_before_the_acknowledgement_took_no_time(void **state)
     struct stages s;
     struct err e;
 
-    (void)state;
     set_up(&f);
     add_line(&f, 1, 3 * MS);
     check_stages(&f, 0, f.txns[0].ended_ns, 1, 2, 0, 0);
@@ -203,7 +199,6 @@ static void the_stages_add_up(void **state)
     struct fixture f;
     struct rng rng;
 
-    (void)state;
     rng_init(&rng, 1, 1);
     for (int round = 0; round < 100000; round++) {
         set_up(&f);
@@ -240,7 +235,6 @@ static void the_seconds_are_the_whole_run(void **state)
     struct interval sum = {.from_intended = &all};
     struct err e;
 
-    (void)state;
     set_up(&f);
     f.txns[5].outcome = TXN_ROLLED_BACK;
     add_line(&f, 3, 27 * MS);

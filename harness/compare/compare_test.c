@@ -73,7 +73,6 @@ static int count_changes(enum change wanted, double speed, uint64_t seed)
 
 static void planted_slowdowns_are_found(void **state)
 {
-    (void)state;
     int found = count_changes(CHANGE_WORSE, 1.25, 7);
     print_message("25%% slower: found in %d of %d series\n", found, SERIES);
     assert_true(found >= SERIES * 95 / 100);
@@ -82,7 +81,6 @@ static void planted_slowdowns_are_found(void **state)
 
 static void like_with_like_raises_no_alarm(void **state)
 {
-    (void)state;
     int worse = count_changes(CHANGE_WORSE, 1, 9), better = count_changes(CHANGE_BETTER, 1, 10);
     print_message("A against A: called worse in %d, better in %d of %d\n", worse, better, SERIES);
     assert_true(worse <= SERIES * 5 / 100 && better <= SERIES * 5 / 100);
@@ -92,7 +90,6 @@ static void like_with_like_raises_no_alarm(void **state)
 // margin, at most 5% of the comparisons call it equivalent.
 static void no_difference_is_an_equivalence(void **state)
 {
-    (void)state;
     noise = 0.02;
     int found = count_changes(CHANGE_NONE, 1, 11), wrong = count_changes(CHANGE_NONE, 1.1, 12);
     noise = 0.1;
@@ -108,7 +105,6 @@ static void small_effects_do_not_count(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
 
-    (void)state;
     for (int i = 0; i < RUNS; i++) {
         struct stored run = {.scenario = "made-up"};
         run.values[METRIC_LATENCY_P50] = 100 + i / 100.0;
@@ -123,7 +119,6 @@ static void few_runs_say_nothing(void **state)
 {
     struct rng rng;
 
-    (void)state;
     rng_init(&rng, 1, 0);
     for (size_t n = 0; n <= 6; n++) {
         struct side base = {.name = "a"}, new = {.name = "b"};
@@ -157,14 +152,12 @@ static enum change judge_losses(size_t base_lost, size_t new_lost, double new_sp
 
 static void correctness_outranks_speed(void **state)
 {
-    (void)state;
     assert_int_equal(judge_losses(0, RUNS, 0.1), CHANGE_WORSE);
     assert_int_equal(judge_losses(RUNS, 0, 10), CHANGE_BETTER);
 }
 
 static void correctness_is_compared_as_rates(void **state)
 {
-    (void)state;
     assert_int_equal(judge_losses(1, RUNS, 1), CHANGE_WORSE);
     assert_int_equal(judge_losses(RUNS, 1, 1), CHANGE_BETTER);
     // Ten runs are too few to tell these two apart.
@@ -203,7 +196,6 @@ static void a_flake_on_both_sides_raises_no_alarm(void **state)
 {
     static const double rates[] = {0.05, 0.2, 0.5};
 
-    (void)state;
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
         size_t few = count_flaky_alarms(rates[i], 10, 20 + i);
         size_t many = count_flaky_alarms(rates[i], 40, 30 + i);
@@ -216,7 +208,6 @@ static void a_flake_on_both_sides_raises_no_alarm(void **state)
 // A machine that stalls once makes one token late, whatever the collector does.
 static void one_late_run_may_be_chance(void **state)
 {
-    (void)state;
     for (size_t late = 0; late <= RUNS; late++) {
         struct side base = {.name = "a"}, new = {.name = "b"};
         struct comparison c;
@@ -238,7 +229,6 @@ static void one_late_run_may_be_chance(void **state)
 // Slowness makes runs inconclusive, so dropping such runs would hide it.
 static void inconclusive_runs_count_against_their_side(void **state)
 {
-    (void)state;
     for (int other = 0; other < 2; other++) {
         struct side sides[2] = {{.name = "a"}, {.name = "b"}};
         struct rng rng;
@@ -257,7 +247,6 @@ static void a_busy_machine_raises_no_alarm(void **state)
     struct rng rng;
     size_t alarms = 0;
 
-    (void)state;
     rng_init(&rng, 5, 4);
     for (int series = 0; series < FLAKY; series++) {
         struct side sides[2] = {{.name = "a"}, {.name = "b"}};
@@ -282,7 +271,6 @@ static void nothing_is_printed_as_nan(void **state)
     struct buf out;
     struct err e = {0};
 
-    (void)state;
     rng_init(&rng, 1, 0);
     add_runs(&base, 3, 1, &rng);
     add_runs(&new, 3, 1, &rng);
@@ -310,7 +298,6 @@ static void the_speed_is_not_named_when_it_is_known(void **state)
         .margin = 0.1};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1000);
     print_comparison_verdict(&c, &out);
     assert_string_equal(
@@ -329,7 +316,6 @@ static void changes_are_told_with_their_interval(void **state)
     struct buf out;
     struct err e = {0};
 
-    (void)state;
     for (int i = 0; i < RUNS; i++) {
         struct stored run = {.scenario = "made-up"};
         for (enum metric_id id = 0; id < METRIC_COUNT; id++)
@@ -358,7 +344,6 @@ static void curves_of_both_sides(void **state)
     struct rng rng;
     struct buf out;
 
-    (void)state;
     rng_init(&rng, 1, 0);
     add_runs(&base, RUNS, 1, &rng);
     add_runs(&new, RUNS, 1, &rng);
@@ -394,7 +379,6 @@ static void the_smallest_value_is_not_drawn(void **state)
     struct rng rng;
     struct buf out;
 
-    (void)state;
     rng_init(&rng, 1, 0);
     add_runs(&base, RUNS, 1, &rng);
     add_runs(&new, RUNS, 1, &rng);

@@ -21,7 +21,6 @@ static void scenarios_are_compared_key_by_key(void **state)
                             "collector: {command: [b, c], batch_limit: 10}\n";
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1 << 16);
     assert_int_equal(setup_differences(a, sizeof a - 1, a, sizeof a - 1, &out), 0);
     assert_int_equal(out.len, 0);
@@ -43,7 +42,6 @@ static void results_are_read_back(void **state)
     struct stored s;
     struct err e;
 
-    (void)state;
     assert_true(stored_parse(&s, text, sizeof text - 1, &e));
     assert_string_equal(s.scenario, "x");
     assert_int_equal(s.verdict, VERDICT_MISSED);
@@ -63,7 +61,6 @@ static void the_worst_is_what_loses_mail(void **state)
 {
     struct stored run = {.scenario = "x"};
 
-    (void)state;
     assert_int_equal(compare_worst(&run), METRIC_COUNT);
     run.broken[METRIC_LATE] = true;
     assert_int_equal(compare_worst(&run), METRIC_LATE);
@@ -91,7 +88,6 @@ static void links_are_followed_when_named(void **state)
     struct side s = {0};
     struct err e;
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     assert_int_equal(chdir(dir), 0);
     assert_int_equal(mkdir("real", 0700), 0);

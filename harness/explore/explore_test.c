@@ -52,7 +52,6 @@ static bool load(struct scenario *s, const char *text, struct err *e)
 
 static void the_same_seed_draws_the_same(void **state)
 {
-    (void)state;
     for (uint64_t n = 0; n < 50; n++) {
         char *one = draw(&everything, 7, n), *again = draw(&everything, 7, n);
         char *other = draw(&everything, 8, n);
@@ -68,7 +67,6 @@ static void the_same_seed_draws_the_same(void **state)
 // draws are skipped.
 static void nearly_all_draws_can_be_run(void **state)
 {
-    (void)state;
     int refused = 0;
 
     for (uint64_t n = 0; n < DRAWS; n++) {
@@ -91,7 +89,6 @@ static void nearly_all_draws_can_be_run(void **state)
 
 static void every_verb_is_drawn_and_nothing_else_with_only(void **state)
 {
-    (void)state;
     struct draw_limits limits = {.any_only = true, .dequeues = ALL_MODES};
     char wanted[80];
 
@@ -116,7 +113,6 @@ static void every_verb_is_drawn_and_nothing_else_with_only(void **state)
 
 static void a_mode_is_drawn_where_it_may_be(void **state)
 {
-    (void)state;
     static const struct draw_limits leased = {.dequeues = 1u << DEQUEUE_LEASED}, none = {0};
 
     bool dies = false;
@@ -149,7 +145,6 @@ static int count_draws(const struct draw_limits *limits, const char *wanted, con
 
 static void who_does_not_stand_by_is_drawn_alone(void **state)
 {
-    (void)state;
     static const struct draw_limits any = {.dequeues = 1u << DEQUEUE_CURSOR};
     static const struct draw_limits alone = {.dequeues = 1u << DEQUEUE_CURSOR, .alone = true};
 
@@ -159,7 +154,6 @@ static void who_does_not_stand_by_is_drawn_alone(void **state)
 
 static void a_bell_lanes_and_a_capacity_are_drawn_where_they_may_be(void **state)
 {
-    (void)state;
     static const struct draw_limits none = {0};
     static const struct draw_limits shared = {.dequeues = 1u << DEQUEUE_SHARED, .ours = true};
 
@@ -188,7 +182,6 @@ static void check_key(const char *path, const char *text)
 
 static void every_key_has_a_row(void **state)
 {
-    (void)state;
     keys_each(check_key);
     for (size_t i = 0; i < draw_row_count; i++)
         assert_true(!draw_rows[i].options == !!draw_rows[i].why);
@@ -196,7 +189,6 @@ static void every_key_has_a_row(void **state)
 
 static void a_draw_may_keep_what_a_scenario_says(void **state)
 {
-    (void)state;
     struct draw_limits limits = {.base = "collector: {batch_limit: 7}\n"
                                          "load:\n  - {name: mine, for: 2s, rate: 10/s}\n",
         .base_load_ns = 2 * NS_PER_S,
@@ -224,7 +216,6 @@ static size_t verb(const char *name)
 
 static void a_cell_seen_before_gains_nothing(void **state)
 {
-    (void)state;
     static const char text[] =
         "name: x\nsummary: x\nload: [{for: 2s, rate: 10/s}]\n"
         "faults: [{at: 1s, do: reset}, {at: 1010ms, do: terminate-backend}]\n";
@@ -276,7 +267,6 @@ static struct tried example(void)
 
 static void a_result_becomes_what_was_tried(void **state)
 {
-    (void)state;
     struct tried t = example(), again;
     char broken[100];
     struct err e;
@@ -298,7 +288,6 @@ static void a_result_becomes_what_was_tried(void **state)
 // A reason that is cut in the middle of a character still has an entry in the journal.
 static void a_long_reason_is_cut(void **state)
 {
-    (void)state;
     struct tried t = example();
     char reason[sizeof t.why + 10];
 
@@ -312,7 +301,6 @@ static void a_long_reason_is_cut(void **state)
 
 static void equal_failures_fold(void **state)
 {
-    (void)state;
     static const char small[] = "name: x\nsummary: x\nload: [{for: 1s, rate: 10/s}]\n"
                                 "faults: [{at: 1s, do: reset}]\n";
     static const char large[] = "name: x\nsummary: x\nload: [{for: 1s, rate: 10/s}]\n"
@@ -349,7 +337,6 @@ static void equal_failures_fold(void **state)
 
 static void the_journal_goes_on(void **state)
 {
-    (void)state;
     char dir[] = "/tmp/mp-journal.XXXXXX";
     const struct record_head head = {.command = "explore", .about = "seed 5", .program = "1"};
     const struct record_head other = {.command = "explore", .about = "seed 6", .program = "1"};

@@ -126,7 +126,6 @@ static char *page_of(int of, int without)
 
 static void shards_find_what_one_machine_finds(void **state)
 {
-    (void)state;
     static const int numbers[] = {2, 3, 16};
     char *whole = page_of(1, 0);
 

@@ -27,7 +27,6 @@ static enum exchange_state after(const char *const *messages)
 
 static void states_follow_the_messages(void **state)
 {
-    (void)state;
     assert_int_equal(AFTER("c\001", "sR"), EXCHANGE_OPENING);
     assert_int_equal(AFTER(OPENED), EXCHANGE_IDLE);
     assert_int_equal(AFTER(OPENED, "sA"), EXCHANGE_NOTIFIED);
@@ -40,7 +39,6 @@ static void states_follow_the_messages(void **state)
 
 static void every_state_has_a_name(void **state)
 {
-    (void)state;
     for (int i = 0; i < EXCHANGE_STATES; i++)
         assert_true(strlen(exchange_name((enum exchange_state)i)) > 0);
 }

@@ -32,7 +32,6 @@ static void clear_text_is_asked_for(void **state)
         {"192.0.2.1", "host=db sslmode=disable gssencmode=require", "gssencmode=require"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sockaddr_in in = {.sin_family = AF_INET};
         const struct sockaddr un = {.sa_family = AF_UNIX};
@@ -59,7 +58,6 @@ static bool never_starts(struct server *s, struct err *e)
 // not start again.
 static void a_server_that_stays_down_is_no_fault_left_out(void **state)
 {
-    (void)state;
     const struct provider provider = {.start = never_starts};
     struct server server = {.provider = &provider};
     const struct fault_spec specs[] = {
@@ -82,7 +80,6 @@ static void a_server_that_stays_down_is_no_fault_left_out(void **state)
 
 static void every_verb_has_a_family(void **state)
 {
-    (void)state;
     for (enum verb_id id = 0; id < VERB_COUNT; id++) {
         const struct fault_verb *found = fault_verb_find(id);
         if (!found) {

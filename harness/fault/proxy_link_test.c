@@ -95,7 +95,6 @@ static void passes_both_ways(void **state)
 {
     struct fixture f;
 
-    (void)state;
     open_link(&f);
     SEND(f.client, STARTUP QUERY);
     SEND(f.server, "Z\0\0\0\5I");
@@ -111,7 +110,6 @@ static void cuts_before_and_after_a_message(void **state)
 {
     struct fixture f;
 
-    (void)state;
     for (int side = CUT_BEFORE; side <= CUT_AFTER; side++) {
         open_link(&f);
         f.cut_type = 'Q';
@@ -131,7 +129,6 @@ static void waits_for_the_rest_of_the_message_to_cut_after(void **state)
 {
     struct fixture f;
 
-    (void)state;
     open_link(&f);
     f.cut_type = 'Q';
     f.cut_side = CUT_AFTER;
@@ -149,7 +146,6 @@ static void holds_one_way_and_hides_the_end(void **state)
 {
     struct fixture f;
 
-    (void)state;
     open_link(&f);
     f.conditions.hold[MESSAGE_SERVER] = true;
     SEND(f.client, STARTUP);
@@ -170,7 +166,6 @@ static void delays_in_order(void **state)
 {
     struct fixture f;
 
-    (void)state;
     open_link(&f);
     f.conditions.delay_ns = 30 * NS_PER_MS;
     SEND(f.client, STARTUP);
@@ -193,7 +188,6 @@ static void throttles(void **state)
 {
     struct fixture f;
 
-    (void)state;
     open_link(&f);
     assert_true(pump(&f));
     f.conditions.rate = 200; // bytes per second
@@ -211,7 +205,6 @@ static void ends_at_its_limit(void **state)
 {
     struct fixture f;
 
-    (void)state;
     open_link(&f);
     f.conditions.limit = sizeof(STARTUP) - 1 + 4;
     SEND(f.client, STARTUP);
@@ -228,7 +221,6 @@ static void passes_pieces(void **state)
 {
     struct fixture f;
 
-    (void)state;
     open_link(&f);
     SEND(f.client, STARTUP);
     assert_true(pump(&f));

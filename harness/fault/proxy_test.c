@@ -60,7 +60,6 @@ static void without_descriptors_it_tries_again_after_a_pause(void **state)
     struct err e;
     char byte;
 
-    (void)state;
     assert_true(target_init(&nobody, "host=127.0.0.1 port=1", &e));
     struct proxy_open open = {.at_len = sizeof(struct sockaddr_in), .to = &nobody};
     *(struct sockaddr_in *)&open.at =

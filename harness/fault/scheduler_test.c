@@ -41,7 +41,6 @@ static void the_first_to_end_comes_first(void **state)
 {
     struct fixture f = {0};
 
-    (void)state;
     assert_next(&f, NULL, 0);
     struct fault_record *longer = begin(&f, "delay", 1000, 1000, 5000);
     struct fault_record *shorter = begin(&f, "pause-reader", 2000, 2000, 1000);
@@ -56,7 +55,6 @@ static void a_late_one_lasts_as_long(void **state)
 {
     struct fixture f = {0};
 
-    (void)state;
     assert_next(&f, begin(&f, "pause-collector", 1000, 4000, 2000), 6000);
     // The clock of the fault may stand a little behind that of the plan.
     f.records[0].began_ns = f.records[0].planned_ns - 1;
@@ -69,7 +67,6 @@ static void sessions_wait_for_the_server(void **state)
 {
     static const char *const away[] = {"pause-server", "stop-server"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof away / sizeof *away; i++) {
         struct fixture f = {0};
         struct fault_record *vacuum = begin(&f, "long-vacuum", 1000, 1000, 2000);
@@ -89,7 +86,6 @@ static void the_next_waits_for_a_late_one_that_it_collides_with(void **state)
 {
     struct fixture f = {0};
 
-    (void)state;
     struct fault_record *late = begin(&f, "stop-server", 1000, 4000, 1000);
     begin(&f, "kill-server", 3000, 0, 0);
     assert_int_equal(scheduler_begin_ns(f.records, 1), RUN_NS + 5000 * NS_PER_MS);
@@ -107,7 +103,6 @@ static void another_fault_explains_a_miss(void **state)
 {
     struct fixture f = {0};
 
-    (void)state;
     struct fault_record *server = begin(&f, "stop-server", 1000, 1000, 1000);
     struct fault_record *horizon = begin(&f, "hold-horizon", 1000, 1000, 9000);
     struct fault_record *miss = begin(&f, "terminate-backend", 4000, 4000, 0);
@@ -132,7 +127,6 @@ static void a_wait_for_a_victim_ends_with_the_fault_that_hides_it(void **state)
 {
     struct fixture f = {0};
 
-    (void)state;
     begin(&f, "hold-horizon", 1000, 1000, 500);
     struct fault_record *network = begin(&f, "partition", 1000, 1000, 2000);
     const int64_t at_ns = RUN_NS + 2000 * NS_PER_MS;
@@ -151,7 +145,6 @@ static void a_victim_that_was_awaited_lives_for_a_while(void **state)
     const int64_t now_ns = RUN_NS + 2000 * NS_PER_MS;
     int64_t sum_ns = 0;
 
-    (void)state;
     struct fault_record *network = begin(&f, "partition", 1000, 1000, 1010);
     struct fault_record *r = begin(&f, "terminate-backend", 1500, 1500, 0);
     network->undone = true;

@@ -27,7 +27,6 @@ static void a_statement_is_known_by_its_names(void **state)
 {
     struct transcript t;
 
-    (void)state;
     transcript_init(&t);
     TAKE("cP", "take\0SELECT  1\n  FROM jobs\0\0\0");
     last(&t, "SELECT 1 FROM jobs");
@@ -50,7 +49,6 @@ static void an_answer_has_the_text_of_its_question(void **state)
 {
     struct transcript t;
 
-    (void)state;
     transcript_init(&t);
     TAKE("cP", "a\0SELECT 1\0\0\0");
     TAKE("cB", "\0a\0\0\0");
@@ -91,7 +89,6 @@ static void an_error_skips_to_the_sync(void **state)
 {
     struct transcript t;
 
-    (void)state;
     transcript_init(&t);
     TAKE("cP", "\0SELECT broken\0\0\0");
     TAKE("cB", "\0\0\0\0");
@@ -110,7 +107,6 @@ static void connections_do_not_mix(void **state)
 {
     struct transcript t;
 
-    (void)state;
     transcript_init(&t);
     TAKE("cP", "a\0SELECT 1\0\0\0");
     take(&t, 2, "cB", "\0a\0\0", 4);
@@ -126,7 +122,6 @@ static void cut_off_messages_are_read_to_their_end(void **state)
 {
     struct transcript t;
 
-    (void)state;
     transcript_init(&t);
     TAKE("cP", "nam");
     last(&t, "");
@@ -146,7 +141,6 @@ static void the_end_is_bounded(void **state)
 {
     struct transcript t;
 
-    (void)state;
     transcript_init(&t);
     for (unsigned i = 0; i < TRANSCRIPT_MAX + 10; i++)
         take(&t, i, "cP", "x\0SELECT 1\0\0\0", 12);

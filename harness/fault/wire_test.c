@@ -79,7 +79,6 @@ static void follow(const struct stream *s, size_t step)
 
 static void finds_the_same_messages_in_pieces_of_any_size(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
         for (size_t step = 1; step <= streams[i].len; step++)
             follow(&streams[i], step);
@@ -94,7 +93,6 @@ static void waits_for_a_command_tag(void **state)
     struct wire w;
     struct err e;
 
-    (void)state;
     wire_init(&w, MESSAGE_SERVER);
     assert_false(wire_begin(&w, bytes, sizeof bytes - 2, &m));
     assert_true(wire_begin(&w, bytes, sizeof bytes, &m));

@@ -54,7 +54,6 @@ static struct handlers read_log(struct fixture *f)
 static void a_death_is_timed_until_the_job_comes_again(void **state)
 {
     struct fixture f;
-    (void)state;
 
     begin(&f);
     hand_out(&f, 0, 0, 50, REPLY_SENT, 60); // it was over before the death
@@ -71,7 +70,6 @@ static void a_death_is_timed_until_the_job_comes_again(void **state)
 static void two_handlers_of_a_job_run_at_once(void **state)
 {
     struct fixture f;
-    (void)state;
 
     begin(&f);
     hand_out(&f, 0, 1, 50, REPLY_SENT, 400);
@@ -86,7 +84,6 @@ static void two_handlers_of_a_job_run_at_once(void **state)
 static void a_job_that_always_fails_is_counted(void **state)
 {
     struct fixture f;
-    (void)state;
 
     begin(&f);
     hand_out(&f, 0, 1, 50, REPLY_PERMANENT, 51);

@@ -43,7 +43,6 @@ static void nothing_is_lost(void **state)
 {
     struct fixture f;
 
-    (void)state;
     tell(&f, "crash-server");
     ledger_date_losses(&f.ledger, f.faults, f.there);
     assert_true(f.faults[0].left_known && f.faults[1].left_known);
@@ -55,7 +54,6 @@ static void the_last_commit_before_the_first_gap_is_the_date(void **state)
 {
     struct fixture f;
 
-    (void)state;
     tell(&f, "promote-standby");
     f.there[7] = f.there[8] = false;
     f.there[14] = false;
@@ -68,7 +66,6 @@ static void what_the_provider_knows_stays(void **state)
 {
     struct fixture f;
 
-    (void)state;
     tell(&f, "kill-leader");
     f.faults[0].left_known = true;
     f.faults[0].left_ns = 5;
@@ -81,7 +78,6 @@ static void a_fault_of_the_collector_loses_nothing(void **state)
 {
     struct fixture f;
 
-    (void)state;
     tell(&f, "kill-collector");
     ledger_date_losses(&f.ledger, f.faults, f.there);
     assert_false(f.faults[0].left_known);

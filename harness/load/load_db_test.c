@@ -169,7 +169,6 @@ static void every_kind_ends_as_planned(void **state)
 {
     struct fixture f;
 
-    (void)state;
     set_up(&f, 400);
     f.phases[0].recovery = 0.2;
     f.phases[0].rollback = 0.1;
@@ -196,7 +195,6 @@ static void outcomes_are_true_when_backends_are_terminated(void **state)
 {
     struct fixture f;
 
-    (void)state;
     set_up(&f, 1000);
     f.phases[0].rows_to = 3;
     f.phases[0].rollback = 0.1;
@@ -219,7 +217,6 @@ static void a_cancelled_statement_is_rolled_back(void **state)
 {
     struct fixture f;
 
-    (void)state;
     set_up(&f, 1000);
     f.phases[0].rows_from = f.phases[0].rows_to = 20;
     f.disturbance = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
@@ -239,7 +236,6 @@ static void a_server_that_takes_no_writes_is_left(void **state)
     struct fixture f;
     struct fault_spec failover = {.verb = &verbs[VERB_SWITCHOVER]};
 
-    (void)state;
     set_up(&f, 500);
     f.scenario.faults = &failover;
     f.scenario.fault_count = 1;
@@ -281,7 +277,6 @@ static void a_refusal_is_counted_and_quoted(void **state)
 {
     struct fixture f;
 
-    (void)state;
     set_up(&f, 200);
     f.phases[0].hold_share = 0.5;
     f.phases[0].hold_for_ns = NS_PER_MS;
@@ -301,7 +296,6 @@ static void a_closed_loop_ends_with_its_phase(void **state)
 {
     struct fixture f;
 
-    (void)state;
     set_up(&f, 100);
     f.phases[1] = f.phases[0];
     f.phases[0].closed = true;

@@ -58,7 +58,6 @@ static void one_that_never_stops_writing_does_not_hold_up_the_load(void **state)
     struct load_result result = {0};
     struct err e;
 
-    (void)state;
     alarm(100);
     assert_true(producer_run(&config, &progress, &result, &e));
     alarm(0);
@@ -89,7 +88,6 @@ static void one_that_reads_no_more_does_not_keep_the_load_busy(void **state)
     struct load_result result = {0};
     struct err e;
 
-    (void)state;
     signal(SIGPIPE, SIG_IGN);
     polls = 0;
     assert_true(producer_run(&config, &progress, &result, &e));

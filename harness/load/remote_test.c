@@ -21,7 +21,6 @@ static void the_quickest_answer_tells_the_offset(void **state)
     static const int64_t readings[][3] = {{100, 1190, 200}, {300, 1309, 312}, {400, 1490, 500}};
     struct remote_clock clock = remote_clock(readings, 3);
 
-    (void)state;
     assert_int_equal(clock.bound_ns, 6);
     assert_int_equal(clock.offset_ns, 1003);
     // The truth lies within the bound, whichever way took longer.
@@ -35,7 +34,6 @@ static void a_drift_widens_the_bound(void **state)
     const struct remote_clock first = {1000, 6}, last = {1040, 9}, back = {960, 2};
     struct remote_clock over = remote_clock_combine(&first, &last);
 
-    (void)state;
     assert_int_equal(over.offset_ns, 1020);
     assert_int_equal(over.bound_ns, 29);
     over = remote_clock_combine(&first, &back);
@@ -52,7 +50,6 @@ static void records_are_widened_by_the_bound(void **state)
     const struct txn_record theirs = {1100, 1200, 1300, TXN_COMMITTED};
     struct txn_record ours = remote_to_run_clock(&theirs, &clock);
 
-    (void)state;
     assert_int_equal(ours.sent_ns, 94);
     assert_int_equal(ours.commit_ns, 194);
     assert_int_equal(ours.ended_ns, 306);
@@ -88,7 +85,6 @@ static void the_part_of_a_lost_worker_is_unknown(void **state)
     struct load_result result = {.records = records};
     struct bench b;
 
-    (void)state;
     set_up(&b);
     remote_mark_lost(&result, &b.config, &(const struct remote_part){1, 2}, &clock, 5500);
     for (int i = 0; i < TXNS; i++)
@@ -112,7 +108,6 @@ static void parcels_come_to_their_places(void **state)
     struct bench b;
     int fds[2];
 
-    (void)state;
     set_up(&b);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     channel_init(&from, fds[0], fds[0]);
@@ -152,7 +147,6 @@ static void another_plan_has_another_fingerprint(void **state)
     uint8_t kinds[TXNS] = {0};
     struct bench b;
 
-    (void)state;
     set_up(&b);
     b.plan.kinds = kinds;
     b.plan.token_count = TXNS;

@@ -103,7 +103,6 @@ static void four_workers_record_what_one_generator_does(void **state)
 {
     struct fixture *f = new_fixture(RATE, 2 * NS_PER_S, ARRIVALS_POISSON);
 
-    (void)state;
     make(f);
     size_t n = f->p.txn_count;
     struct load_config config = {.plan = &f->p, .end = n};
@@ -127,7 +126,6 @@ static void histograms_add_up(void **state)
     struct histogram one, part[WORKERS], sum;
     struct err e = {0};
 
-    (void)state;
     make(f);
     assert_true(histogram_init(&one, NS_PER_S, &e) && histogram_init(&sum, NS_PER_S, &e));
     for (size_t k = 0; k < WORKERS; k++)

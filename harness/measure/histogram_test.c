@@ -29,7 +29,6 @@ static void init(struct histogram *h, int64_t highest)
 
 static void layout_is_that_of_hdrhistogram(void **state)
 {
-    (void)state;
     const struct {
         int64_t value;
         size_t index;
@@ -60,8 +59,6 @@ static void layout_is_that_of_hdrhistogram(void **state)
 // Every bucket starts where the one before ends, and both ends fall into it.
 static void buckets_leave_no_gap(void **state)
 {
-    (void)state;
-
     for (size_t i = 0; i < HISTOGRAM_MAX_LEN; i++) {
         int64_t lowest = histogram_lowest_at(i), highest = histogram_highest_at(i);
         assert_int_equal(histogram_index(lowest), i);
@@ -74,7 +71,6 @@ static void buckets_leave_no_gap(void **state)
 
 static void buckets_are_exact_to_a_thousandth(void **state)
 {
-    (void)state;
     uint64_t random = 1;
 
     for (int i = 0; i < 200000; i++) {
@@ -131,7 +127,6 @@ static void check_percentiles(int64_t n, uint64_t seed)
 
 static void percentiles_match_sorted_values(void **state)
 {
-    (void)state;
     const int64_t sizes[] = {1, 2, 3, 9, 10, 11, 100, 999, 1000, 1001, 10000, 100000};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -141,7 +136,6 @@ static void percentiles_match_sorted_values(void **state)
 
 static void odd_percentiles_are_clamped(void **state)
 {
-    (void)state;
     struct histogram h;
 
     init(&h, 0);
@@ -155,7 +149,6 @@ static void odd_percentiles_are_clamped(void **state)
 
 static void empty_is_all_zeros(void **state)
 {
-    (void)state;
     struct histogram h;
 
     init(&h, -7);
@@ -169,7 +162,6 @@ static void empty_is_all_zeros(void **state)
 
 static void grows_without_losing_counts(void **state)
 {
-    (void)state;
     struct histogram h;
 
     init(&h, 100);
@@ -191,7 +183,6 @@ static void grows_without_losing_counts(void **state)
 
 static void merging_equals_recording_together(void **state)
 {
-    (void)state;
     struct histogram parts[3], sum, all;
     uint64_t random = 7;
 
@@ -221,7 +212,6 @@ static void merging_equals_recording_together(void **state)
 
 static void mean_and_deviation(void **state)
 {
-    (void)state;
     const int64_t values[] = {2, 4, 4, 4, 5, 5, 7, 9}; // a textbook's example: mean 5, deviation 2
     struct histogram h;
 
@@ -240,7 +230,6 @@ static void mean_and_deviation(void **state)
 
 static void distribution_file(void **state)
 {
-    (void)state;
     const char want[] = "       Value     Percentile TotalCount 1/(1-Percentile)\n"
                         "\n"
                         "       1.000 0.000000000000          1           1.00\n"
@@ -275,7 +264,6 @@ static void distribution_file(void **state)
 
 static void distribution_of_no_values_and_of_very_many(void **state)
 {
-    (void)state;
     struct histogram h;
     struct buf out;
 

@@ -113,8 +113,6 @@ static void check_text(const struct histogram *h)
 
 static void random_histograms_are_in_the_text(void **state)
 {
-    (void)state;
-
     for (uint64_t seed = 0; seed < 300; seed++) {
         struct histogram h;
         fill(&h, seed);
@@ -125,7 +123,6 @@ static void random_histograms_are_in_the_text(void **state)
 
 static void the_extremes_are_in_the_text(void **state)
 {
-    (void)state;
     struct histogram h;
 
     init(&h);
@@ -142,7 +139,6 @@ static void the_extremes_are_in_the_text(void **state)
 
 static void log_lines(void **state)
 {
-    (void)state;
     struct histogram h;
     struct buf out;
     struct err e = {0};
@@ -174,7 +170,6 @@ static void log_lines(void **state)
 
 static void long_comments_are_cut(void **state)
 {
-    (void)state;
     char comment[500];
     struct buf out;
     struct err e = {0};
@@ -189,7 +184,6 @@ static void long_comments_are_cut(void **state)
 
 static void bad_tags_and_full_buffers_leave_no_trace(void **state)
 {
-    (void)state;
     const char *tags[] = {"", "a,b", "a b", "a\nb", "\xc3\xa9"};
     struct hlog_interval interval = {.length_ns = NS_PER_S};
     struct histogram h;

@@ -15,7 +15,6 @@ static void assert_near(double got, double want, double within)
 
 static void a_line_has_its_slope(void **state)
 {
-    (void)state;
     double x[20], y[20];
     struct slope s;
     struct err e;
@@ -34,7 +33,6 @@ static void a_line_has_its_slope(void **state)
 // Ten points have 45 slopes. By hand, the lower bound is the 11th of them, the upper the 35th.
 static void the_interval_comes_from_the_ranks_of_slopes(void **state)
 {
-    (void)state;
     const double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     const double y[] = {9, 15, 19, 20, 45, 55, 78, 79, 70, 95};
     double slopes[45];
@@ -60,7 +58,6 @@ static void the_interval_comes_from_the_ranks_of_slopes(void **state)
 
 static void noise_has_no_slope(void **state)
 {
-    (void)state;
     double x[60], y[60];
     unsigned random = 1;
     struct slope s;
@@ -78,7 +75,6 @@ static void noise_has_no_slope(void **state)
 
 static void a_constant_is_flat(void **state)
 {
-    (void)state;
     double x[30], y[30];
     struct slope s;
     struct err e;

@@ -25,7 +25,6 @@ static void median_is_the_middle(void **state)
 {
     double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
 
-    (void)state;
     assert_true(isnan(stats_median(odd, 0)));
     assert_near(stats_median(odd, 3), 2, 0);
     assert_near(stats_median(even, 4), 2.5, 0);
@@ -38,7 +37,6 @@ static void exact_without_ties(void **state)
     const double a[] = {0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46};
     const double b[] = {1.15, 0.88, 0.90, 0.74, 1.21};
 
-    (void)state;
     struct stats_ratio r = compare(a, 10, b, 5), back = compare(b, 5, a, 10);
     assert_near(r.p, 0.2544122544, 1e-9);
     assert_near(r.estimate, 0.7627380555, 1e-9);
@@ -53,7 +51,6 @@ static void corrected_for_ties(void **state)
     const double a[] = {1, 2, 2, 3, 3, 3, 4, 5}, b[] = {2, 3, 4, 4, 5, 5, 6, 6};
     const double same[] = {7, 7, 7, 7, 7, 7};
 
-    (void)state;
     assert_near(compare(a, 8, b, 8).p, 0.0544571601, 1e-9);
     assert_near(compare(same, 6, same, 6).p, 1, 0);
     assert_near(compare(same, 6, same, 6).estimate, 1, 0);
@@ -63,7 +60,6 @@ static void many_are_approximated(void **state)
 {
     double a[60], b[60];
 
-    (void)state;
     for (int i = 0; i < 60; i++) {
         a[i] = 100 + i;
         b[i] = 100.5 + i;
@@ -82,7 +78,6 @@ static void too_few_have_no_interval(void **state)
     struct stats_ratio r;
     struct err e;
 
-    (void)state;
     r = compare(a, 3, b, 3);
     assert_near(r.p, 0.1, 1e-12);
     assert_near(r.low, 0, 0);
@@ -99,7 +94,6 @@ static void zero_is_a_value(void **state)
 {
     const double zero[] = {0, 0, 0, 0, 0, 0}, some[] = {1, 2, 3, 4, 5, 6};
 
-    (void)state;
     assert_near(compare(zero, 6, zero, 6).estimate, 1, 0);
     assert_true(compare(zero, 6, some, 6).low > 1000);
 }
@@ -108,7 +102,6 @@ static void zero_is_a_value(void **state)
 // all four, or three of them.
 static void hits_by_chance(void **state)
 {
-    (void)state;
     assert_near(stats_hits_p(0, 4, 4, 4), 1.0 / 70, 1e-12);
     assert_near(stats_hits_p(1, 4, 3, 4), 17.0 / 70, 1e-12);
     assert_near(stats_hits_p(0, 10, 1, 10), 0.5, 1e-12);
@@ -118,7 +111,6 @@ static void hits_by_chance(void **state)
 // The quantiles are those of printed tables.
 static void students_quantiles(void **state)
 {
-    (void)state;
     assert_true(isinf(stats_student(0, 0.05)));
     assert_near(stats_student(1, 0.05), 12.7062, 1e-4);
     assert_near(stats_student(2, 0.05), 4.30265, 1e-5);
@@ -131,7 +123,6 @@ static void students_quantiles(void **state)
 // Without a hit the exact bound has a closed form, of which the rule of three is an approximation.
 static void exact_bounds_of_rates(void **state)
 {
-    (void)state;
     assert_near(stats_rate_high(0, 300, 0.05), 1 - pow(0.05, 1.0 / 300), 1e-9);
     assert_near(stats_rate_high(0, 300, 0.05), 0.00994, 1e-5);
     assert_near(stats_rate_low(300, 300, 0.05), pow(0.05, 1.0 / 300), 1e-9);
@@ -149,7 +140,6 @@ static void infinity_is_the_worst(void **state)
     const double a[] = {1, 2, 3, 4, 5, 6}, b[] = {7, 8, 9, 10, 11, INFINITY};
     const double both[] = {1, 2, 3, 4, 5, INFINITY};
 
-    (void)state;
     assert_near(compare(a, 6, b, 6).p, 2.0 / 924, 1e-12);
     assert_true(isfinite(compare(a, 6, b, 6).estimate));
     assert_near(compare(both, 6, both, 6).p, 1, 1e-9);

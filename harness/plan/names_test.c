@@ -47,7 +47,6 @@ static void every_name_tells_its_token(void **state)
     struct names n;
     uint32_t token, segment;
 
-    (void)state;
     for (enum name_shape shape = 0; shape < NAME_SHAPES; shape++) {
         for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
             const uint32_t in = segments[i % 4];
@@ -65,7 +64,6 @@ static void the_longest_names_have_254_characters(void **state)
 {
     struct names n;
 
-    (void)state;
     names_make(&n, 7, 0, NAME_LONG);
     assert_true(strlen(n.login) == 254 && strlen(n.email) == 254);
     names_make(&n, 7, 12, NAME_WIDEST);
@@ -78,7 +76,6 @@ static void records_keep_the_number_of_fields(void **state)
 {
     struct names n;
 
-    (void)state;
     for (uint32_t token = 0; token < 3; token++) {
         size_t commas = 4;
         names_make(&n, token, 3, NAME_RECORD);
@@ -94,7 +91,6 @@ static void quotes_for_arrays(void **state)
 {
     struct buf out;
 
-    (void)state;
     buf_init(&out, 100);
     names_quote(&out, "a\"b\\c,d");
     assert_string_equal(buf_str(&out), "\"a\\\"b\\\\c,d\"");
@@ -108,7 +104,6 @@ static void other_logins_name_no_token(void **state)
         "t0000042.07", "t0000042.x", "t0000042.1234567890", ".7"};
     uint32_t token, segment;
 
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_false(names_token(others[i], strlen(others[i]), &token, &segment));
 }

@@ -8,7 +8,6 @@ static void faults_are_merged_in_order(void **state)
     } want[] = {{500, 500, 0}, {1000, 1000, 0}, {1000, 3000, 1}, {1500, 1500, 0}, {9500, 10500, 2}};
     struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
-    (void)state;
     f->faults[0] = (struct fault_spec){.verb = verb_find("terminate-backend"),
         .at_ns = 500 * NS_PER_MS,
         .every_ns = 500 * NS_PER_MS,
@@ -44,7 +43,6 @@ static void too_much_is_refused(void **state)
 {
     struct fixture *f = new_fixture(1000000, 21 * NS_PER_S, ARRIVALS_POISSON);
 
-    (void)state;
     refused(f, "the scenario's rates and phases come to more than 20000000 tokens, the most that a "
                "plan holds");
 
@@ -131,7 +129,6 @@ static void faults_collide_over_the_same_thing(void **state)
         {LIMIT, SLICE, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
         const int both[2] = {pairs[i].first, pairs[i].second};
@@ -153,7 +150,6 @@ static void a_fault_may_not_overlap_itself(void **state)
 {
     struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
-    (void)state;
     f->faults[0] = (struct fault_spec){.verb = verb_find("delay"),
         .at_ns = NS_PER_S,
         .every_ns = NS_PER_S,
@@ -171,7 +167,6 @@ static void one_may_begin_where_another_ends(void **state)
 {
     struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
-    (void)state;
     f->faults[0] = (struct fault_spec){
         .verb = verb_find("stop-server"), .at_ns = NS_PER_S, .for_ns = 2 * NS_PER_S};
     f->faults[1] = (struct fault_spec){.verb = verb_find("restart-server"), .at_ns = 3 * NS_PER_S};
@@ -191,7 +186,6 @@ static void faults_of_all_collectors_may_last_together(void **state)
     static struct fault_spec specs[INSTANCES * KINDS];
     struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
-    (void)state;
     for (int i = 0; i < INSTANCES * KINDS; i++)
         specs[i] = (struct fault_spec){.verb = verb_find(kinds[i % KINDS]),
             .at_ns = NS_PER_S,
@@ -213,7 +207,6 @@ static void jitter_moves_each_time(void **state)
     struct fixture *g = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
     int64_t moved_ns = 0, least_ns = NS_PER_S;
 
-    (void)state;
     f->faults[0] = (struct fault_spec){.verb = verb_find("kill-collector"),
         .every_ns = 100 * NS_PER_MS,
         .until_ns = 9900 * NS_PER_MS,
@@ -245,7 +238,6 @@ static void a_fault_for_the_rest_has_no_length(void **state)
 {
     struct fixture *f = new_fixture(1, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
-    (void)state;
     f->faults[0] = (struct fault_spec){
         .verb = verb_find("kill-collector"), .at_ns = NS_PER_S, .for_ns = FOR_REST};
     f->s.fault_count = 1;

@@ -2,7 +2,6 @@
 
 static void the_seed_decides_every_byte(void **state)
 {
-    (void)state;
     for (int json = 0; json < 2; json++) {
         struct fixture *f = new_fixture(200, 5 * NS_PER_S, ARRIVALS_POISSON);
         struct buf one, same, other;
@@ -28,7 +27,6 @@ static void prints_text(void **state)
     struct fixture *f = new_fixture(2, NS_PER_S, ARRIVALS_CONSTANT);
     struct buf out;
 
-    (void)state;
     f->load[0].rollback = 1;
     f->load[1] = f->load[0];
     f->load[1].name = "two";
@@ -79,7 +77,6 @@ static void a_full_buffer_is_noticed(void **state)
     struct fixture *f = new_fixture(1000, NS_PER_S, ARRIVALS_CONSTANT);
     struct buf out;
 
-    (void)state;
     make(f);
     for (size_t max = 0; max < 2000; max += 37) {
         buf_init(&out, max);

@@ -6,7 +6,6 @@ static void constant_arrivals_are_exact(void **state)
 {
     struct fixture *f = new_fixture(200, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
-    (void)state;
     f->load[1] = f->load[0];
     f->s.load_count = 2;
     make(f);
@@ -23,7 +22,6 @@ static void rows_share_the_rate(void **state)
 {
     struct fixture *f = new_fixture(1000, 10 * NS_PER_S, ARRIVALS_CONSTANT);
 
-    (void)state;
     f->load[0].rows_from = f->load[0].rows_to = 100;
     make(f);
     assert_int_equal(f->p.txn_count, 100);
@@ -40,7 +38,6 @@ static void poisson_arrivals_are_poisson(void **state)
     enum { RATE = 50, SECONDS = 4000 };
     static unsigned counts[SECONDS];
 
-    (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct fixture *f = new_fixture(RATE, SECONDS * NS_PER_S, ARRIVALS_POISSON);
         double variance = 0, gaps = 0, squares = 0;
@@ -71,7 +68,6 @@ static void poisson_arrivals_are_poisson(void **state)
 
 static void ramps_follow_their_rate(void **state)
 {
-    (void)state;
     for (int kind = 0; kind < 2; kind++) {
         for (int down = 0; down < 2; down++) {
             struct fixture *f = new_fixture(0, 100 * NS_PER_S, (enum arrivals)kind);
@@ -100,7 +96,6 @@ static void nothing_comes_at_rate_zero(void **state)
     struct fixture *f = new_fixture(0, NS_PER_S, ARRIVALS_POISSON);
     struct buf out;
 
-    (void)state;
     print(f, &out, true);
     assert_int_equal(f->p.txn_count, 0);
     assert_int_equal(f->p.end_ns, NS_PER_S);
@@ -120,7 +115,6 @@ static void shares_are_kept(void **state)
     struct fixture *f = new_fixture(1000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
     size_t kinds[TOKEN_KINDS] = {0}, rollbacks = 0, holds = 0;
 
-    (void)state;
     f->load[0].recovery = 0.2;
     f->load[0].ineligible = 0.3;
     f->load[0].unsendable = 0.1;
@@ -152,7 +146,6 @@ static void upserts_conflict_and_names_are_hostile(void **state)
     struct fixture *f = new_fixture(1000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
     size_t kinds[TOKEN_KINDS] = {0}, shapes[NAME_SHAPES] = {0};
 
-    (void)state;
     f->load[0].recovery = 0.2;
     f->load[0].unsendable = 0.2;
     f->load[0].insert = INSERT_UPSERT;
@@ -176,7 +169,6 @@ static void a_backlog_comes_first_and_moves_nothing(void **state)
     struct fixture *f = new_fixture(100, 5 * NS_PER_S, ARRIVALS_POISSON);
     struct fixture *g = new_fixture(100, 5 * NS_PER_S, ARRIVALS_POISSON);
 
-    (void)state;
     f->load[0].recovery = g->load[0].recovery = 0.3;
     f->load[0].rows_to = g->load[0].rows_to = 7;
     g->load[0].backlog = 1000;
@@ -198,7 +190,6 @@ static void changes_are_drawn(void **state)
     struct fixture *f = new_fixture(1000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
     size_t kinds[CHANGE_KINDS] = {0};
 
-    (void)state;
     f->s.collector.batch_timeout_ns = 100 * NS_PER_MS;
     f->load[0].recovery = 0.2;
     f->load[0].rollback = 0.5;
@@ -228,7 +219,6 @@ static void accounts_get_several_tokens(void **state)
     struct fixture *f = new_fixture(10000, 50 * NS_PER_S, ARRIVALS_CONSTANT);
     size_t accounts = 0, tokens = 0;
 
-    (void)state;
     f->load[0].recovery = 0.2;
     f->load[0].email = 1;
     f->load[0].tokens_per_account = 3;
@@ -257,7 +247,6 @@ static void one_share_leaves_the_rest_alone(void **state)
     struct fixture *a = new_fixture(500, 10 * NS_PER_S, ARRIVALS_POISSON);
     struct fixture *b = new_fixture(500, 10 * NS_PER_S, ARRIVALS_POISSON);
 
-    (void)state;
     a->load[0].rollback = b->load[0].rollback = 0.1;
     a->load[0].recovery = b->load[0].recovery = 0.5;
     b->load[0].hold_share = 0.5;
@@ -279,7 +268,6 @@ static void the_generator_is_the_published_one(void **state)
     static const uint64_t want[] = {11520, 0, 1509978240, 1215971899390074240};
     struct rng r = {{1, 2, 3, 4}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)
         assert_true(rng_next(&r) == want[i]);
 }
@@ -289,7 +277,6 @@ static void small_numbers_are_uniform(void **state)
     size_t counts[3] = {0};
     struct rng r;
 
-    (void)state;
     rng_init(&r, 1, 0);
     for (int i = 0; i < 30000; i++) {
         double u = rng_uniform(&r);
@@ -305,7 +292,6 @@ static void takes_recorded_times_as_they_are(void **state)
     static int64_t times[] = {0, 5, 5, 999999999};
     struct fixture *f = new_fixture(0, NS_PER_S, ARRIVALS_TRACE);
 
-    (void)state;
     f->load[0].trace_ns = times;
     f->load[0].trace_count = 4;
     make(f);
@@ -320,7 +306,6 @@ static void draws_rows_from_the_whole_range(void **state)
     struct fixture *f = new_fixture(5000, 10 * NS_PER_S, ARRIVALS_CONSTANT);
     size_t counts[8] = {0};
 
-    (void)state;
     f->load[0].rows_from = 2;
     f->load[0].rows_to = 6;
     make(f);
@@ -340,7 +325,6 @@ static void plans_more_than_a_closed_loop_can_need(void **state)
     struct fixture *f = new_fixture(0, NS_PER_S, ARRIVALS_POISSON);
     struct buf out;
 
-    (void)state;
     f->load[0].closed = true;
     f->load[1] = f->load[0];
     f->s.load_count = 2;

@@ -40,7 +40,6 @@ static struct found find(const char *text, const char *key)
 
 static void a_mount_is_found_by_its_place_or_its_device(void **state)
 {
-    (void)state;
     static const char *const keys[] = {"/var/lib/postgresql/data", "8:1"};
 
     for (size_t i = 0; i < 2; i++) {
@@ -55,7 +54,6 @@ static void a_mount_is_found_by_its_place_or_its_device(void **state)
 
 static void a_mount_over_another_counts(void **state)
 {
-    (void)state;
     const char text[] = "1 0 8:1 / /data rw - ext4 /dev/sda1 rw\n"
                         "2 0 0:9 / /data rw - tmpfs tmpfs rw\n";
 
@@ -65,7 +63,6 @@ static void a_mount_over_another_counts(void **state)
 // An overlay of many layers has a line of many kilobytes.
 static void a_volatile_overlay_is_found_behind_many_layers(void **state)
 {
-    (void)state;
     const size_t layers = 500;
     char *text = malloc(layers * 40 + 200);
     size_t len;
@@ -82,7 +79,6 @@ static void a_volatile_overlay_is_found_behind_many_layers(void **state)
 
 static void a_layer_may_be_called_volatile(void **state)
 {
-    (void)state;
     assert_false(
         find("1 0 0:9 / / rw - overlay volatile rw,lowerdir=/volatile,upperdir=/u:volatile,"
              "workdir=volatile\n",
@@ -94,7 +90,6 @@ static void a_layer_may_be_called_volatile(void **state)
 
 static void dd_tells_what_a_flush_costs(void **state)
 {
-    (void)state;
     int64_t ns = 0;
 
     assert_true(durability_read_dd("64+0 records in\n64+0 records out\n"

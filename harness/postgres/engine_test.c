@@ -8,7 +8,6 @@
 // `echo` stands for the engine. What does not fit is refused, and never left out in silence.
 static void too_many_arguments_are_refused(void **state)
 {
-    (void)state;
     char text[100];
     struct err e;
 

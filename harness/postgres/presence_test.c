@@ -12,7 +12,6 @@ static struct presence p;
 
 static int clear(void **state)
 {
-    (void)state;
     presence_fini(&p);
     return 0;
 }
@@ -29,7 +28,6 @@ static void sees(const char *key, bool held_up, int64_t at_ms)
 
 static void a_transaction_in_two_looks_is_held(void **state)
 {
-    (void)state;
     for (int64_t ms = 1000; ms <= 4000; ms += 1000) {
         sees("7 1 1", false, ms);
         look(ms);
@@ -43,7 +41,6 @@ static void a_transaction_in_two_looks_is_held(void **state)
 
 static void one_after_the_other_is_not(void **state)
 {
-    (void)state;
     for (int64_t ms = 1000; ms <= 4000; ms += 1000) {
         char key[] = {(char)('0' + ms / 1000), '\0'};
         sees(key, false, ms);
@@ -55,7 +52,6 @@ static void one_after_the_other_is_not(void **state)
 
 static void looks_closer_than_a_second_are_not_enough(void **state)
 {
-    (void)state;
     sees("a", false, 1000);
     look(1000);
     sees("a", false, 1990);
@@ -66,7 +62,6 @@ static void looks_closer_than_a_second_are_not_enough(void **state)
 // It waited for a lock at 2 s, so its time counts from there.
 static void waiting_for_a_lock_is_no_holding(void **state)
 {
-    (void)state;
     sees("a", false, 1000);
     look(1000);
     sees("a", true, 2000);
@@ -82,7 +77,6 @@ static void waiting_for_a_lock_is_no_holding(void **state)
 
 static void a_server_that_was_away_ends_all(void **state)
 {
-    (void)state;
     sees("a", false, 1000);
     look(1000);
     presence_end_look(&p, NULL);

@@ -33,7 +33,6 @@ static void reads_the_times_of_one_role(void **state)
     int fd = mkstemp(path);
     struct sessions s;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
     close(fd);
@@ -52,7 +51,6 @@ static void reads_the_times_of_one_role(void **state)
 
 static void reads_the_time_of_a_line(void **state)
 {
-    (void)state;
     assert_int_equal(
         sessions_line_ns("1970-01-02 00:00:01.002 UTC [1] x"), 86401 * NS_PER_S + 2 * NS_PER_MS);
     assert_int_equal(sessions_line_ns("DETAIL:  x"), 0);

@@ -40,7 +40,6 @@ static void a_message_is_one_line(void **state)
     };
     char line[300], small[12];
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sql_one_line(line, sizeof line, cases[i].text);
         assert_string_equal(line, cases[i].line);
@@ -88,7 +87,6 @@ static void a_notice_during_the_start_stays_off_the_terminal(void **state)
     char folder[] = "/tmp/sql-test-XXXXXX", conninfo[100], path[100], told[100];
     struct err e;
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     pid_t server = start_server(folder);
     snprintf(conninfo, sizeof conninfo, "host=%s dbname=x user=x sslmode=disable", folder);
@@ -155,7 +153,6 @@ static void an_address_that_refuses_is_passed_over(void **state)
     struct err e;
     int listener = socket(AF_INET, SOCK_STREAM, 0);
 
-    (void)state;
     listening.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     refusing.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
     assert_int_equal(bind(listener, (struct sockaddr *)&listening, sizeof listening), 0);

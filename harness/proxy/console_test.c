@@ -28,7 +28,6 @@ static struct order parsed(const char *line)
 
 static void reads_orders(void **state)
 {
-    (void)state;
     struct order o = parsed("cut-at after 3 server CommandComplete COMMIT");
     assert_int_equal(o.id, ORDER_CUT_AT);
     assert_int_equal(o.side, CUT_AFTER);
@@ -75,7 +74,6 @@ static void refuses_wrong_orders(void **state)
         {"reset for 2s", "reset: 'for' is too much; it takes nothing"},
         {"a b c d e f g h i j k l m", "at most 12 words"},
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct order o;
@@ -100,7 +98,6 @@ static void orders_end_one_by_one(void **state)
     struct target nobody;
     struct err e;
 
-    (void)state;
     assert_true(target_init(&nobody, "host=127.0.0.1 port=1", &e));
     struct proxy_open open = {.at_len = sizeof(struct sockaddr_in), .to = &nobody};
     *(struct sockaddr_in *)&open.at =
@@ -136,7 +133,6 @@ static void a_script_goes_by_its_times(void **state)
     struct script s;
     struct err e = {0};
 
-    (void)state;
     assert_true(script_parse(
         &s, "# faults\n2s partition for 1s\n\n  500ms reset # at once\n2s heal\n", &e));
     assert_int_equal(s.count, 3);

@@ -36,7 +36,6 @@ static void assert_repeats(const char *provider, const char *collector, const ch
 // command has a placeholder for it.
 static void the_command_that_repeats_it(void **state)
 {
-    (void)state;
     assert_repeats("local", NULL, "mailproof run 'results/x 1'");
     assert_repeats("container", "./mine", "mailproof run 'results/x 1' --collector ./mine");
     assert_repeats(
@@ -66,7 +65,6 @@ static void the_log_tells_why_nothing_came(void **state)
     char log[] = "a\nb\n\nc\x01\nd\xff";
     char denied[] = "ERROR:  permission denied for table tokens";
 
-    (void)state;
     assert_read("", "", 0, NULL);
     assert_read("12:00:01.5 up\n", "up", 1, NULL);
     assert_read("12:00:01 up\n12:00:02 port 5 refused\n12:00:12 port 41 refused\n",
@@ -95,7 +93,6 @@ static void a_run_without_a_verdict_is_told(void **state)
 {
     struct buf suites, document;
 
-    (void)state;
     buf_init(&suites, 10000);
     buf_init(&document, 10000);
     assert_true(report_junit_skipped("a", "no <disk> f\xfcr \x01", &suites));
@@ -131,7 +128,6 @@ static void a_row_keeps_a_failed_run(void **state)
     struct suite s;
     struct err e;
 
-    (void)state;
     passed.state = SUITE_JUDGED;
     passed.verdict = VERDICT_PASS;
     assert_true(suite_init(&s, 1, false, &e));
@@ -157,7 +153,6 @@ static void percentiles_of_a_closed_loop(void **state)
     struct result r = {0};
     struct err e;
 
-    (void)state;
     assert_true(histogram_init(&r.from_intended, NS_PER_S, &e));
     assert_true(histogram_init(&r.from_commit, NS_PER_S, &e));
     for (int64_t i = 1; i <= 100; i++)
@@ -202,7 +197,6 @@ static void assert_life(const char *text, const char *want)
 // at 3.100 s or, with a fault of 1.5 s, at 4.600 s.
 static void a_life_has_the_faults_that_explain_it(void **state)
 {
-    (void)state;
     assert_life("token 0 at 1000\n"
                 "fault {do: kill-collector} struck -500 undone -400\n"
                 "fault {do: reset} struck 900\n"
@@ -234,7 +228,6 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     size_t len;
     struct err e = {0};
 
-    (void)state;
     if (!story_read_text(&t,
             "token 0 at 50\nline at 150: 0\n"
             "fault {do: lock-jobs} struck 100 undone 200\n"
@@ -280,7 +273,6 @@ static void each_second_has_the_growth_since_the_second_before(void **state)
     struct buf csv;
     struct err e = {0};
 
-    (void)state;
     if (!story_read_text(&t, "run until 5000\ntoken 0 at 50\nline at 150: 0\n", "test", &e))
         fail_msg("%s", e.text);
     int64_t start_ns = t.history.ledger.start_ns;
@@ -326,7 +318,6 @@ static void assert_groups(const char *text, enum metric_id id, const char *want)
 // the time is told by its times, however many faults there were meanwhile.
 static void groups_name_the_fault_that_explains_them(void **state)
 {
-    (void)state;
     assert_groups("token 0 at 1000\ntoken 1 at 1050\ntoken 2 at 4000\n"
                   "line at 1100: 0 1\nline at 1110: 0 1\nline at 4100: 2\nline at 4110: 2\n"
                   "fault {do: reset} struck 1090\nfault 0 struck 4090\n",
@@ -381,7 +372,6 @@ static void an_index_begins_with_the_failures_that_stand(void **state)
     static const char *const order[] = {"c/3", "b/4", "d/6", "a/5", "b/2", "a/1"};
     char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, runs[i][0]);
@@ -403,7 +393,6 @@ static void an_index_says_why_in_the_row(void **state)
 {
     char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/a/1", dir);
     write_result_of(path, "a", "inconclusive",
@@ -423,7 +412,6 @@ static void an_index_links_the_runs_below_it(void **state)
     static const char *const endings[] = {"", "/", "////////////////////////"};
     char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/steady/1", dir);
     write_result(path);
@@ -442,7 +430,6 @@ static void results_are_found_five_levels_down(void **state)
     struct gathered g;
     struct err e;
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/a/b/c/d/e/6", dir);
     write_result(path);

@@ -45,7 +45,6 @@ static char *latencies(void)
 
 static void slopes_are_per_hour(void **state)
 {
-    (void)state;
     struct observed o = made_up();
     char *csv = latencies();
     struct slopes s;
@@ -71,7 +70,6 @@ static void slopes_are_per_hour(void **state)
 static void segments_of_a_soak_give_a_point_each(void **state)
 {
     enum { SEGMENTS = 40 };
-    (void)state;
     struct observed o = made_up();
     char *csv = latencies();
     static struct slopes_segment segments[SEGMENTS];
@@ -99,7 +97,6 @@ static void segments_of_a_soak_give_a_point_each(void **state)
 
 static void a_short_run_has_no_slopes(void **state)
 {
-    (void)state;
     struct observed o = made_up();
     char csv[] = "second\n";
     struct slopes s;

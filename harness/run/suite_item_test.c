@@ -43,7 +43,6 @@ static void write_and_read(size_t junit_len)
 // The text may fill its buffer exactly, and then there is no room for a byte behind it.
 static void an_item_survives_its_line(void **state)
 {
-    (void)state;
     for (size_t len = 0; len <= 130; len++)
         write_and_read(len);
 }

@@ -17,7 +17,6 @@
 
 static void a_shard_is_read_or_refused(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {"", "3", "0/3", "4/3", "3/", "/3", "3/3x", "-1/3", "1/0",
         "1/1001", "a/b", "1/2/3", "1.5/3"};
     struct shard s;
@@ -33,7 +32,6 @@ static void a_shard_is_read_or_refused(void **state)
 
 static void each_item_belongs_to_one_shard(void **state)
 {
-    (void)state;
     for (int of = 1; of <= 16; of++) {
         for (uint64_t n = 0; n < 100; n++) {
             int owners = 0;
@@ -129,7 +127,6 @@ static char *merge_of(int of)
 
 static void any_number_of_shards_gives_the_same(void **state)
 {
-    (void)state;
     static const int numbers[] = {2, 3, 16};
     char *whole = merge_of(1);
 
@@ -144,7 +141,6 @@ static void any_number_of_shards_gives_the_same(void **state)
 
 static void other_work_is_refused(void **state)
 {
-    (void)state;
     char dir[] = DIR_TEMPLATE, *names[] = {dir, NULL};
     struct record_head head = head_of((struct shard){0});
     struct merges m;
@@ -165,7 +161,6 @@ static void other_work_is_refused(void **state)
 
 static void missing_shards_are_named(void **state)
 {
-    (void)state;
     char dir[] = DIR_TEMPLATE, *names[] = {dir, dir, NULL}; // naming a folder twice is harmless
     struct merges m;
     struct err e;
@@ -196,7 +191,6 @@ static void assert_refused(const char *dir, const char *why)
 
 static void shards_that_do_not_fit_are_refused(void **state)
 {
-    (void)state;
     char dir[] = DIR_TEMPLATE, from[PATH_MAX], to[PATH_MAX];
 
     assert_non_null(mkdtemp(dir));
@@ -217,7 +211,6 @@ static void shards_that_do_not_fit_are_refused(void **state)
 // on.
 static void a_record_goes_on(void **state)
 {
-    (void)state;
     char dir[] = DIR_TEMPLATE;
     struct record_head head = head_of((struct shard){0});
     struct record r;
@@ -245,7 +238,6 @@ static void a_record_goes_on(void **state)
 
 static void what_was_forgotten_is_in_the_file(void **state)
 {
-    (void)state;
     char dir[] = DIR_TEMPLATE;
     struct record_head head = head_of((struct shard){0});
     struct record r;
@@ -270,7 +262,6 @@ static void what_was_forgotten_is_in_the_file(void **state)
 
 static void what_is_no_record_is_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *why;
     } wrong[] = {{"{\"record\": 1}\nnonsense\n", "line 2"}, {"[]\n", "line 1"}, {"", "empty"},

@@ -111,7 +111,6 @@ static void each_story_comes_out(void **state)
 {
     struct tally tally = {0};
 
-    (void)state;
     judge_folder(STORIES_DIR, &tally);
     assert_int_not_equal(tally.stories, 0);
     assert_int_equal(tally.differ, 0);
@@ -177,7 +176,6 @@ static void a_refusal_says_where_and_what(void **state)
             "x.story:2:23: 'late' should be a comma, or nothing"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_refused(refused[i][0], refused[i][1]);
 }
@@ -214,7 +212,6 @@ static void a_claim_that_does_not_hold_says_what_came_out(void **state)
             "x.story:4:12: 2 of 2 were judged: 2 of 2 tokens judged\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
         char text[400];
         snprintf(text, sizeof text, "%s%s", late, claims[i][0]);
@@ -252,7 +249,6 @@ static void what_is_written_is_what_was_read(void **state)
         "repeats/left-on-the-old-timeline", "verdicts/a-fault-that-found-nobody-once",
         "verdicts/the-plan-ended-the-last-one"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s/%s.story", STORIES_DIR, paths[i]);
@@ -268,7 +264,6 @@ static void a_whole_run_keeps_its_counts(void **state)
     struct buf text;
     struct err e;
 
-    (void)state;
     if (!story_read_text(&t, told, "x.story", &e))
         fail_msg("%s", e.text);
     buf_init(&text, 4096);

@@ -33,7 +33,6 @@ static void load(struct manifest *m, const char *name)
 static void test_reads(void **state)
 {
     struct manifest m;
-    (void)state;
 
     load(&m, "textbook");
     assert_string_equal(m.name, "textbook");
@@ -48,7 +47,6 @@ static void test_names_what_is_absent(void **state)
 {
     struct err e = {0};
     struct manifest m;
-    (void)state;
 
     load(&m, "oban");
     assert_false(manifest_installed(&m, &e));
@@ -76,7 +74,6 @@ static void test_refuses(void **state)
         {"name: q\nsummary: s\nversion: 1\nconsummer: [x]\n", "consummer"},
     };
     char root[] = "/tmp/mailproof-manifest-XXXXXX", dir[60], path[80];
-    (void)state;
 
     assert_non_null(mkdtemp(root));
     snprintf(dir, sizeof dir, "%s/q", root);
@@ -106,7 +103,6 @@ static void test_wants_evidence_of_each_promise(void **state)
     struct quoted items[] = {{.flag = PROMISE_NO_LOSS, .quote = "q", .url = "u"}};
     struct manifest m = {.promises = {PROMISE_NO_LOSS, items, 1}};
     struct err e = {0};
-    (void)state;
 
     assert_true(manifest_quoted(&m, &e));
     m.promises.flags |= PROMISE_RECONNECT;
@@ -136,7 +132,6 @@ static void test_ours_have_evidence(void **state)
 {
     char path[PATH_MAX], **names;
     struct err e = {0};
-    (void)state;
 
     if (!manifest_names(&names, &e))
         fail_msg("%s", e.text);

@@ -22,7 +22,6 @@ static void a_sender_dies_of_an_attempt(void **state)
     int ends[2];
     char said[64];
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     mock_sender_init(&s, &manner, false, 1, tries, 3);
     mock_sender_begin(&s, ends[1]);
@@ -57,7 +56,6 @@ static void a_handler_without_an_answer_is_refused(void **state)
     struct mock_sender s;
     int ends[2];
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     mock_sender_init(&s, &manner, true, 1, tries, 3);
     mock_sender_begin(&s, ends[1]);
@@ -86,7 +84,6 @@ static void deaths_are_drawn_by_seed(void **state)
     const struct scenario_sender manner = {.error = 0.2, .dies = 0.1}, calm = {.error = 0.2};
     int deaths = 0, both = 0;
 
-    (void)state;
     for (uint32_t token = 0; token < 10000; token++) {
         struct sender_reply r = mock_sender_draw(&manner, 7, token, 0);
         bool died = r.reply == REPLY_DIED;
@@ -121,7 +118,6 @@ static void first_draws_are_uniform(void **state)
 {
     const struct scenario_sender manner = {.delay_to_ns = BINS};
 
-    (void)state;
     for (uint32_t fixed = 0; fixed < 8; fixed++) {
         int by_seed[BINS] = {0}, by_token[BINS] = {0}, by_attempt[BINS] = {0};
         for (uint32_t i = 0; i < DRAWS; i++) {

@@ -19,7 +19,6 @@ static void process_sample_are_read(void **state)
 {
     struct process_sample sample = {0}, later = {0};
 
-    (void)state;
     if (!process_sample_read(getpid(), &sample))
         skip(); // no /proc
     assert_in_range(sample.rss_kb, 100, 10 << 20);
@@ -36,7 +35,6 @@ static void process_sample_of_a_process_tree(void **state)
     const size_t size = 32 << 20;
     int64_t deadline_ns = clock_now_ns() + 20 * NS_PER_S;
 
-    (void)state;
     if (access("/proc/thread-self/children", R_OK) != 0)
         skip(); // the kernel does not report it
     pid_t shell = fork();
@@ -79,7 +77,6 @@ static void starvation_is_measured(void **state)
     int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
     cpu_set_t before, one;
 
-    (void)state;
     if (access("/proc/self/schedstat", R_OK) != 0)
         skip(); // the kernel does not report it
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);

@@ -15,7 +15,6 @@ static unsigned char secret[SECRET_SCAN_SECRET_LEN];
 
 static int make_secret(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof secret; i++)
         secret[i] = (unsigned char)(200 + 37 * i);
     return 0;
@@ -65,7 +64,6 @@ static void finds_a_secret(void **state)
 {
     char line[400];
 
-    (void)state;
     snprintf(line, sizeof line, "2024/04/20 [PG] token \\x%s sent\n", hex(false));
     assert_true(tells(line));
     assert_true(tells(hex(true)));
@@ -81,7 +79,6 @@ static void finds_it_among_other_text(void **state)
     char *log = malloc(1 << 20);
     size_t len = 0;
 
-    (void)state;
     assert_non_null(log);
     while (len < (1 << 19))
         len += (size_t)sprintf(log + len,
@@ -96,7 +93,6 @@ static void a_part_is_no_secret(void **state)
 {
     char line[100];
 
-    (void)state;
     assert_false(tells(""));
     snprintf(line, sizeof line, "%.60s\n", hex(false));
     assert_false(tells(line));

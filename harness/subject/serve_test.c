@@ -36,7 +36,6 @@ static void a_starting_process_ends_too(void **state)
 {
     static char *const command[] = {"/bin/sleep", "1000", NULL};
 
-    (void)state;
     alarm(100); // a stop that waits for ever fails the test
     for (int i = 0; i < 100; i++) {
         struct subject *s = start(command, 2);
@@ -52,7 +51,6 @@ static void a_starting_process_is_not_killed(void **state)
 {
     static char *const command[] = {"/bin/sleep", "1000", NULL};
 
-    (void)state;
     alarm(100);
     for (int i = 0; i < 100; i++) {
         struct subject *s = start(command, 2);
@@ -103,7 +101,6 @@ static void a_script_s_command_is_killed_with_it(void **state)
     static char *const command[] = {"/bin/sh", "-c", "sleep 1000 & echo ready; wait", NULL};
     pid_t pid, children[2];
 
-    (void)state;
     alarm(100);
     struct subject *s = start(command, 1);
     pid = started(s);
@@ -121,7 +118,6 @@ static void a_script_s_command_is_paused_with_it(void **state)
         "/bin/sh", "-c", "while :; do :; done & echo ready; wait", NULL};
     pid_t pid, child;
 
-    (void)state;
     alarm(100);
     struct subject *s = start(command, 1);
     pid = started(s);
@@ -143,7 +139,6 @@ static void a_script_s_command_may_finish(void **state)
         "done'; :",
         NULL};
 
-    (void)state;
     alarm(100);
     struct subject *s = start(command, 1);
     started(s);
@@ -159,7 +154,6 @@ static void a_script_s_children_are_killed(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "sleep 1000 & echo ready", NULL};
 
-    (void)state;
     alarm(100);
     struct subject *s = start(command, 1);
     while (!subject_gave_up(s, NULL))
@@ -184,7 +178,6 @@ static void a_process_in_another_group_ends_too(void **state)
     static char *const command[] = {"/usr/bin/perl", "-e",
         "setpgrp(0, getpgrp(getppid)); $| = 1; print qq(ready\n); sleep 1000", NULL};
 
-    (void)state;
     alarm(100); // a stop that waits for ever fails the test
     struct subject *s = start(command, 1);
     await_ready(s, 1);
@@ -200,7 +193,6 @@ static void a_flood_ends_the_run(void **state)
     static char *const command[] = {"/bin/sh", "-c", "setsid yes & exec sleep 1000", NULL};
     struct err e;
 
-    (void)state;
     alarm(100); // a stop that waits for ever fails the test
     struct subject *s = start(command, 1);
     while (!subject_gave_up(s, &e))
@@ -216,7 +208,6 @@ static void the_last_one_ends_the_run(void **state)
     pid_t pids[2];
     struct err e;
 
-    (void)state;
     alarm(100);
     struct subject *s = start(command, 2);
     await_ready(s, 2);
@@ -257,7 +248,6 @@ static void an_instance_kept_down_waits(void **state)
     uint64_t one, other;
     pid_t pids[2];
 
-    (void)state;
     alarm(100);
     struct subject *s = start_restarted(command, 2);
     await_ready(s, 2);
@@ -284,7 +274,6 @@ static void the_last_one_put_down_for_good_ends_the_run(void **state)
     uint64_t held;
     pid_t pids[2];
 
-    (void)state;
     alarm(100);
     struct subject *s = start_restarted(command, 2);
     await_ready(s, 2);
@@ -307,7 +296,6 @@ static void last_words_are_those_of_the_process(void **state)
     char dir[] = "/tmp/mailproof-serve.XXXXXX", log[64], words[64];
     struct err e;
 
-    (void)state;
     alarm(100);
     assert_non_null(mkdtemp(dir));
     struct subject_config config = {.command = command,
@@ -351,7 +339,6 @@ static void a_command_that_is_no_program_is_a_usage_error(void **state)
 {
     static char *const commands[][2] = {{"/no/such", NULL}, {"/dev", NULL}};
 
-    (void)state;
     alarm(100);
     for (size_t i = 0; i < 2; i++) {
         struct subject *s = start(commands[i], 2);
@@ -376,7 +363,6 @@ static void too_few_descriptors_are_a_failure_of_the_harness(void **state)
     struct rlimit usual, few;
     struct err e;
 
-    (void)state;
     alarm(100);
     struct subject *s = subject_start(&config, &e);
     assert_non_null(s);

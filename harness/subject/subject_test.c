@@ -29,7 +29,6 @@ static const unsigned char key[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 
 
 static void good_tokens_decode(void **state)
 {
-    (void)state;
     const char line[] = ACTIVATION "," RECOVERY;
     struct decoder *d = decoder_new(key);
     struct decoded t;
@@ -52,7 +51,6 @@ static void good_tokens_decode(void **state)
 
 static void wrong_signatures_are_seen(void **state)
 {
-    (void)state;
     // Lines with another code, action or key. Each of these makes the signature wrong.
     static const char *const lines[] = {
         "2," EMAIL_2 ",t0000002," SIGNED_B ",01235",
@@ -72,7 +70,6 @@ static void wrong_signatures_are_seen(void **state)
 
 static void malformed_tokens_are_refused(void **state)
 {
-    (void)state;
     static const char *const lines[] = {
         "3," EMAIL_1 ",t0000001," SIGNED_A ",",      // no such action
         "11," EMAIL_1 ",t0000001," SIGNED_A ",",     // no such action
@@ -94,7 +91,6 @@ static void malformed_tokens_are_refused(void **state)
 
 static void lines_have_five_fields_a_token(void **state)
 {
-    (void)state;
     const struct {
         const char *line;
         bool good;
@@ -115,7 +111,6 @@ static uint64_t fingerprint(int action, const char *email, const char *login, co
 
 static void fingerprints_keep_fields_apart(void **state)
 {
-    (void)state;
     uint64_t one = fingerprint(1, "ab", "c", "secret");
 
     assert_true(one == fingerprint(1, "ab", "c", "secret"));
@@ -280,7 +275,6 @@ static void assert_started(const char *collector, const char *program, size_t ar
 // --collector overrules the scenario's command, even when it names the reference collector.
 static void the_right_collector_is_started(void **state)
 {
-    (void)state;
     assert_started(NULL, "theirs", 1);
     assert_started("./mine  a b", "mine", 2);
     assert_started("reference", "mailroom-collector", 0);
@@ -309,7 +303,6 @@ static void the_health_check_follows_a_long_batch_timeout(void **state)
         {300, "400000", "400000"}};
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct setting set = {(char *)name, (char *)cases[i].set};
         const struct scenario s = {.collector.batch_timeout_ns = cases[i].timeout_s * NS_PER_S,
@@ -331,7 +324,6 @@ static void an_empty_command_is_a_usage_error(void **state)
     struct command c;
     struct err e;
 
-    (void)state;
     assert_false(command_make(&c, &s, " ", "host=x", &e));
     assert_int_equal(e.kind, ERR_USAGE);
     assert_string_equal(e.text, "the collector's command names no program");

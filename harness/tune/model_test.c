@@ -27,7 +27,6 @@ static void draws_by_size(void **state)
     struct rng rng;
     struct err e;
 
-    (void)state;
     rng_init(&rng, 1, 0);
     for (int i = 0; i < 200; i++) {
         assert_true(queries_add(&q.reads, 50, 5 * MS + i, &e));
@@ -55,7 +54,6 @@ static void files_of_query_times(void **state)
     struct buf text;
     struct err e;
 
-    (void)state;
     assert_true(queries_add(&q.reads, 3, 1234567, &e) && queries_add(&q.turns, 7, 2000000, &e));
     buf_init(&text, 4096);
     assert_true(queries_print_csv(&q, &text));
@@ -116,7 +114,6 @@ static void traces_by_hand(void **state)
     const int64_t spread[] = {0, 100, 200}, burst[] = {50, 50, 50, 50};
     const int64_t near[] = {0, 10, 29};
 
-    (void)state;
     // Each token is alone in its batch. It waits for the timeout and a read.
     follow(spread, 3, 10, 20, 1, 5, 3, 21);
     // Two batches of two tokens. Both fire at once, and the second is written a turn after the
@@ -148,7 +145,6 @@ static void transactions_of_several_rows(void **state)
     struct model_result r;
     struct err e;
 
-    (void)state;
     assert_true(queries_add(&q.reads, 1, 0, &e) && queries_ready(&q, &e));
     assert_true(model_run(&r, &m, &e));
     assert_near((double)r.tokens, 100e3, 5e3);
@@ -220,7 +216,6 @@ static void recordings(void **state)
     struct recording r;
     struct err e;
 
-    (void)state;
     set_up(&f);
     // The third line comes late, so the fourth had to wait for it.
     f.lines[2].read_ns = NS_PER_S + 75 * MS;

@@ -82,7 +82,6 @@ static void intervals_of_few_values(void **state)
 {
     const double one[] = {5}, two[] = {10, 40}, spoilt[] = {10, 40, NAN, 0};
 
-    (void)state;
     struct precision p = precision_of(one, 1);
     assert_near(p.median, 5, 1e-9);
     assert_true(isinf(precision_share(&p)));
@@ -114,7 +113,6 @@ static void assert_printed(const double *values, size_t count, const char *want)
 
 static void precision_of_few_values_is_not_printed(void **state)
 {
-    (void)state;
     assert_printed((double[]){10, 10.1}, 2, "unknown");
     assert_printed((double[]){10, 10.1, NAN}, 3, "unknown");
     assert_printed((double[]){1, 10, 100}, 3, "not known yet");
@@ -126,7 +124,6 @@ static void precision_of_few_values_is_not_printed(void **state)
 
 static void quantiles_are_students(void **state)
 {
-    (void)state;
     assert_true(isinf(precision_quantile(0)));
     for (size_t degrees = 1; degrees <= PRECISION_DEGREES; degrees++) {
         double want = stats_student(degrees, PRECISION_ALPHA / (PRECISION_CHECKS + 1));
@@ -136,7 +133,6 @@ static void quantiles_are_students(void **state)
 
 static void looks_are_few(void **state)
 {
-    (void)state;
     assert_int_equal(precision_checked(2), 0);
     assert_int_equal(precision_checked(3), 3);
     assert_int_equal(precision_checked(4), 3);
@@ -150,7 +146,6 @@ static void stopping_does_not_narrow_intervals(void **state)
 {
     static const double noises[] = {0.02, 0.05, 0.1, 0.2};
 
-    (void)state;
     for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
         size_t held = 0, series = 300;
         for (uint64_t seed = 0; seed < series; seed++) {
@@ -169,7 +164,6 @@ static void runs_until_it_is_precise(void **state)
 {
     size_t runs[2] = {0};
 
-    (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         for (int noisy = 0; noisy < 2; noisy++) {
             struct noisy pair = {.p99 = 80, .tokens = 10};
@@ -189,7 +183,6 @@ static void beaten_pairs_are_left_alone(void **state)
 {
     size_t better = 0, worse = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct noisy pairs[] = {{.p99 = 100, .tokens = 20}, {.p99 = 300, .tokens = 10}};
         struct schedule_pair views[2];
@@ -208,7 +201,6 @@ static void equals_are_not_beaten(void **state)
 {
     size_t beaten = 0;
 
-    (void)state;
     for (uint64_t seed = 0; seed < 100; seed++) {
         struct noisy pairs[] = {{.p99 = 100, .tokens = 20}, {.p99 = 100, .tokens = 18}};
         struct schedule_pair views[2];
@@ -226,7 +218,6 @@ static void misses_the_objective_for_certain(void **state)
     struct expectation below = {.metric = (char[]){"latency.p99"}, .value = 150};
     size_t wrong = 0;
 
-    (void)state;
     strcpy(below.comparison, "<");
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct noisy pairs[] = {{.p99 = 100, .tokens = 20}, {.p99 = 400, .tokens = 40}};
@@ -248,7 +239,6 @@ static void broken_and_spoilt_pairs(void **state)
         .pairs = pairs, .count = 4, .precision = 0.1, .runs_min = 3, .runs_max = 20};
     size_t order[4];
 
-    (void)state;
     assert_int_equal(schedule_state(&s, 0), SCHEDULE_BROKEN);
     assert_int_equal(schedule_state(&s, 1), SCHEDULE_OPEN);
     assert_int_equal(schedule_state(&s, 2), SCHEDULE_GIVEN_UP);
@@ -264,7 +254,6 @@ static void orders_are_shuffled(void **state)
     int first[3] = {0};
     size_t order[3], again[3];
 
-    (void)state;
     for (uint64_t round = 0; round < 300; round++) {
         assert_int_equal(schedule_round(&s, 1, round, order), 3);
         assert_int_equal(schedule_round(&s, 1, round, again), 3);
@@ -286,7 +275,6 @@ static void unmeasured_pairs_come_first(void **state)
         .pairs = pairs, .count = 4, .precision = 0.1, .runs_min = 1, .runs_max = 20};
     size_t order[4];
 
-    (void)state;
     for (uint64_t round = 0; round < 20; round++) {
         assert_int_equal(schedule_round(&s, 1, round, order), 4);
         assert_int_equal(order[0] + order[1], 1 + 3);

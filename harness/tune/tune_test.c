@@ -65,7 +65,6 @@ static struct model_result simulate(
 // The example that is published: at 0.38 e-mails a second, a batch of ten takes 26 seconds.
 static void published_example(void **state)
 {
-    (void)state;
     struct model_result r = simulate(0.38, 10, 24 * HOUR, 0, 0, 720 * HOUR);
     assert_within((double)r.end_ns / NS_PER_S / (double)r.batches, 26.3, 0.01);
     assert_within(model_tokens_per_batch(&r), 10, 1e-3);
@@ -79,7 +78,6 @@ static void timeout_alone(void **state)
 {
     const double rate = 200, timeout_s = 0.1, more = rate * timeout_s;
 
-    (void)state;
     struct model_result r = simulate(rate, 10000, 100 * NS_PER_MS, 0, 0, HOUR);
     assert_within(model_tokens_per_batch(&r), 1 + more, 0.01);
     assert_within(histogram_mean(&r.latency) / NS_PER_S,
@@ -94,7 +92,6 @@ static void limit_and_timeout(void **state)
     const double more = 200 * 0.05;
     double expected = 0, chance = exp(-more), below = 0;
 
-    (void)state;
     for (int k = 0; k < 9; k++) {
         expected += k * chance;
         below += chance;
@@ -111,7 +108,6 @@ static void one_by_one_is_a_queue(void **state)
 {
     const double rate = 80, query_s = 0.01, load = rate * query_s;
 
-    (void)state;
     struct model_result r = simulate(rate, 1, 0, 10 * NS_PER_MS, 0, 10 * HOUR);
     assert_within(
         histogram_mean(&r.latency) / NS_PER_S, query_s + load * query_s / (2 * (1 - load)), 0.02);
@@ -121,7 +117,6 @@ static void one_by_one_is_a_queue(void **state)
 // A budget below the arrivals lets the queue grow; one above it does not.
 static void budgets_hold_back(void **state)
 {
-    (void)state;
     struct model_result r = simulate(1, 10, NS_PER_S, 0, 0.5, HOUR);
     assert_true(histogram_percentile(&r.sent, 99) > HOUR / 2);
     model_result_fini(&r);
@@ -146,7 +141,6 @@ static void phases_repeat(void **state)
     struct model_result r;
     struct err e;
 
-    (void)state;
     assert_true(model_run(&r, &m, &e));
     assert_within((double)r.tokens, 36000, 0.02);
     assert_true(model_tokens_per_batch(&r) > 8);
@@ -174,7 +168,6 @@ static void recommends(void **state)
     struct tune_pair pairs[] = {pair(1, 10, 1), pair(10, 50, 8), pair(20, 60, 7), pair(50, 200, 9)};
     struct tune t = {.pairs = pairs, .count = 4};
 
-    (void)state;
     strcpy(objective.comparison, "<");
     tune_judge(&t);
     assert_true(pairs[0].on_front && pairs[1].on_front && !pairs[2].on_front && pairs[3].on_front);
@@ -203,7 +196,6 @@ static void a_suggested_timeout_is_at_most_an_hour(void **state)
     struct tune t = {.pairs = pairs, .count = 1, .objective = &objective};
     struct buf text;
 
-    (void)state;
     buf_init(&text, 1000);
     tune_judge(&t);
     assert_true(tune_print_recommendation(&t, &text));
@@ -225,7 +217,6 @@ static void nothing_to_recommend(void **state)
     struct tune t = {.pairs = pairs, .count = 3, .objective = &objective};
     struct buf text;
 
-    (void)state;
     buf_init(&text, 1000);
     pairs[0].broken = true;
     tune_judge(&t);
@@ -261,7 +252,6 @@ static void the_model_leaves_out_what_comes_later(void **state)
     struct tune t = {.pairs = pairs, .count = 5, .objective = &objective};
     struct buf text;
 
-    (void)state;
     tune_judge(&t);
     tune_leave_out(&t, 3);
     assert_true(pairs[3].left_out && pairs[2].left_out);
@@ -301,7 +291,6 @@ static void the_picture_shows_what_is_known(void **state)
     struct tune_pair pairs[] = {pair(1, 10, 1), pair(10, 50, 8), pair(50, 200, 9)};
     struct tune t = {.pairs = pairs, .count = 3, .objective = &objective};
 
-    (void)state;
     tune_judge(&t);
     assert_true(drawn(&t, ">take 10, 1s</text>"));
     assert_true(drawn(&t, ">latency.p99 &lt; 100ms</text>"));
@@ -324,7 +313,6 @@ static void costs_of_a_run(void **state)
         "wal_bytes_per_token", 1200.0);
     json_t *nothing = json_pack("{s:{s:i}}", "tokens", "delivered", 0);
 
-    (void)state;
     struct tune_cost c = cost_of(result, true);
     assert_within(c.wal_bytes, 1200, 1e-9);
     assert_within(c.backend_cpu_ms, 500, 1e-9);
@@ -345,7 +333,6 @@ static void heat(void **state)
     const struct tune t = {.pairs = pairs, .count = 3};
     const struct figure_axes axes = figure_axes(&t);
 
-    (void)state;
     assert_true(figure_heat(&t, &pairs[0], FIGURE_P99) < 1e-9);
     assert_within(figure_heat(&t, &pairs[1], FIGURE_P99), log2(1.1), 1e-6);
     assert_true(isnan(figure_heat(&t, &pairs[2], FIGURE_P99)));

@@ -29,7 +29,6 @@ static void only_the_member_that_is_cut_off_is_silent(void **state)
     struct err e = {0};
     uint64_t dropped = 99;
 
-    (void)state;
     if (!cluster_net_make(&l, &e)) {
         print_message("skipped: %s\n", e.text);
         cluster_net_fini(&l);

@@ -70,7 +70,6 @@ static void term_ends_daemons_too(void **state)
     pid_t leash = start_leash(&e);
     int status;
 
-    (void)state;
     assert_true(leash > 0);
     wait_for_family(leash, pids);
     kill(leash, SIGTERM);
@@ -86,7 +85,6 @@ static void the_parents_death_ends_it(void **state)
     pid_t pids[DAEMONS + 2], leash = 0;
     int fds[2];
 
-    (void)state;
     assert_int_equal(pipe(fds), 0);
     pid_t parent = fork();
     if (parent == 0) {
@@ -113,7 +111,6 @@ static void it_ends_when_nobody_is_left(void **state)
     struct err e = {0};
     int status;
 
-    (void)state;
     assert_true(path_sibling(program, "../bin/mailproof-leash", &e));
     spec.argv = (const char *const[]){program, "true", NULL};
     pid_t leash = process_start(&spec, &e);

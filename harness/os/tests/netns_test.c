@@ -30,7 +30,6 @@ static void only_the_silent_end_drops(void **state)
     struct err e = {0};
     uint64_t dropped = 99;
 
-    (void)state;
     if (!netns_make(&n, &e)) {
         print_message("skipped: %s\n", e.text);
         netns_fini(&n);
@@ -60,7 +59,6 @@ static void the_namespaces_are_not_ours(void **state)
     struct err e = {0};
     struct stat ours, server, collector;
 
-    (void)state;
     if (!netns_make(&n, &e)) {
         netns_fini(&n);
         skip();

@@ -27,7 +27,6 @@ static const uid_t ourselves = (uid_t)-1;
 
 static void a_run_collects_output(void **state)
 {
-    (void)state;
     const char *const argv[] = {"printf", "one\\ntwo\\n\\n", NULL};
     char text[64];
     struct err e;
@@ -38,7 +37,6 @@ static void a_run_collects_output(void **state)
 
 static void output_that_does_not_fit_is_cut(void **state)
 {
-    (void)state;
     const char *const argv[] = {"seq", "100000", NULL};
     char text[8];
     struct err e;
@@ -49,7 +47,6 @@ static void output_that_does_not_fit_is_cut(void **state)
 
 static void a_failing_run_says_why(void **state)
 {
-    (void)state;
     const char *const argv[] = {"ls", "/no/such/folder", NULL};
     char text[200];
     struct err e;
@@ -62,7 +59,6 @@ static void a_failing_run_says_why(void **state)
 // Where CHLD is ignored, the kernel reaps the children. Their exit codes are then unknown.
 static void an_unknown_end_is_no_success(void **state)
 {
-    (void)state;
     const char *const argv[] = {"true", NULL};
     char text[8];
     struct err e;
@@ -79,7 +75,6 @@ static void an_unknown_end_is_no_success(void **state)
 
 static void a_missing_program_is_an_error_of_start(void **state)
 {
-    (void)state;
     const char *const argv[] = {"/no/such/program", NULL};
     struct process_spec spec = PROCESS_SPEC_INIT;
     struct err e;
@@ -91,7 +86,6 @@ static void a_missing_program_is_an_error_of_start(void **state)
 
 static void a_stubborn_process_is_killed(void **state)
 {
-    (void)state;
     const char *const argv[] = {
         "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 9; done", NULL};
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -115,7 +109,6 @@ static void a_stubborn_process_is_killed(void **state)
 
 static void children_are_listed(void **state)
 {
-    (void)state;
     const char *const argv[] = {"sleep", "60", NULL};
     struct process_spec spec = PROCESS_SPEC_INIT;
     struct err e;
@@ -133,7 +126,6 @@ static void children_are_listed(void **state)
 
 static void a_pid_used_again_is_another_process(void **state)
 {
-    (void)state;
     const char *const argv[] = {"sleep", "60", NULL};
     struct process_spec spec = PROCESS_SPEC_INIT;
     struct err e;
@@ -167,7 +159,6 @@ static int interrupted_by(void (*hup)(int))
 
 static void a_run_under_nohup_outlives_its_terminal(void **state)
 {
-    (void)state;
     assert_int_equal(interrupted_by(SIG_DFL), SIGHUP);
     assert_int_equal(interrupted_by(SIG_IGN), 0);
 }
@@ -178,20 +169,17 @@ static char place[] = "/var/tmp/mp-os-test.XXXXXX";
 
 static int make_place(void **state)
 {
-    (void)state;
     return mkdtemp(place) && setenv("MAILPROOF_TMPDIR", place, 1) == 0 ? 0 : -1;
 }
 
 static int remove_place(void **state)
 {
-    (void)state;
     return workdir_remove_tree(place) ? 0 : -1;
 }
 
 // The program's name looks like the fields that follow a name in /proc/PID/stat.
 static void a_stopped_process_is_seen(void **state)
 {
-    (void)state;
     char name[PATH_MAX];
     const char *const argv[] = {name, "60", NULL};
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -218,7 +206,6 @@ static void a_stopped_process_is_seen(void **state)
 
 static void a_folder_is_made_apart(void **state)
 {
-    (void)state;
     char above[PATH_MAX], path[PATH_MAX], missing[PATH_MAX];
     struct stat st;
     struct err e;
@@ -245,7 +232,6 @@ static void a_folder_is_made_apart(void **state)
 
 static void a_locked_folder_stays_and_a_left_one_goes(void **state)
 {
-    (void)state;
     struct workdir alive = WORKDIR_INIT, left = WORKDIR_INIT, next = WORKDIR_INIT;
     char file[PATH_MAX];
     struct err e;
@@ -273,7 +259,6 @@ static void the_server_s_user_owns_only_its_part(void **state)
     struct stat st;
     struct err e;
 
-    (void)state;
     assert_true(workdir_make(&w, user, &e));
     assert_int_equal(stat(w.path, &st), 0);
     assert_int_equal(st.st_uid, geteuid());
@@ -294,7 +279,6 @@ static void a_folder_that_no_conninfo_can_name_is_refused(void **state)
     struct workdir w = WORKDIR_INIT;
     struct err e;
 
-    (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         assert_int_equal(setenv("MAILPROOF_TMPDIR", paths[i], 1), 0);
         assert_false(workdir_make(&w, geteuid(), &e));
@@ -306,7 +290,6 @@ static void a_folder_that_no_conninfo_can_name_is_refused(void **state)
 
 static void a_kept_folder_stays(void **state)
 {
-    (void)state;
     struct workdir kept = WORKDIR_INIT, next = WORKDIR_INIT;
     struct err e;
 
@@ -319,7 +302,6 @@ static void a_kept_folder_stays(void **state)
 
 static void removing_does_not_follow_links(void **state)
 {
-    (void)state;
     struct workdir w = WORKDIR_INIT;
     char outside[PATH_MAX], link[PATH_MAX];
     struct err e;
@@ -371,7 +353,6 @@ static void note(const char *dir, pid_t pid, uint64_t started)
 // A killed run left a note. Its postmaster's pid belongs to another server by now.
 static void another_server_with_a_noted_pid_lives(void **state)
 {
-    (void)state;
     struct shmid_ds st;
     char dir[PATH_MAX];
     int segment;
@@ -397,7 +378,6 @@ static void a_file_is_read_whole_or_not_at_all(void **state)
     struct buf text;
     struct err e;
 
-    (void)state;
     assert_int_equal(write(fd, "12345", 5), 5);
     close(fd);
     buf_init(&text, 6);
@@ -418,7 +398,6 @@ static void a_file_is_read_whole_or_not_at_all(void **state)
 
 static void long_paths_are_refused(void **state)
 {
-    (void)state;
     char longer[PATH_MAX], out[PATH_MAX];
     struct err e;
 
@@ -434,7 +413,6 @@ static void noted_processes_of_others_live_on(void **state)
     char dir[] = "/tmp/mailproof-notes.XXXXXX";
     struct err e;
 
-    (void)state;
     if (geteuid() != 0)
         skip();
     assert_non_null(mkdtemp(dir));
@@ -459,7 +437,6 @@ static void removing_a_tree_follows_no_link(void **state)
     char path[PATH_MAX];
     struct stat st;
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     assert_non_null(mkdtemp(other));
     snprintf(path, sizeof path, "%s/precious", other);

@@ -113,13 +113,11 @@ static void see_starving(void (*look)(pid_t child, struct starved_sample *seen))
 
 static void a_starving_collector_is_seen(void **state)
 {
-    (void)state;
     see_starving(watch_collector);
 }
 
 static void a_starving_disk_is_seen(void **state)
 {
-    (void)state;
     see_starving(watch_disk);
 }
 
@@ -128,7 +126,6 @@ static void a_humble_thread_does_not_starve(void **state)
 {
     struct starved_sample seen = {0};
 
-    (void)state;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0)
@@ -147,7 +144,6 @@ static void children_of_a_collector_count(void **state)
     struct starved_sample seen = {0};
     int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
 
-    (void)state;
     if (access("/proc/thread-self/children", R_OK) != 0)
         skip(); // this kernel does not count the waits
     pid_t child = fork();

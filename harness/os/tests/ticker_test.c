@@ -40,7 +40,6 @@ static void it_calls_at_its_times(void **state)
     struct ticker t;
     struct err e;
 
-    (void)state;
     sem_init(&c.enough, 0, 0);
     int64_t began_ns = clock_now_ns();
     assert_true(ticker_start(&t, period_ns, note, &c, &e));
@@ -62,7 +61,6 @@ static void it_stops_while_it_sleeps(void **state)
     struct ticker t;
     struct err e;
 
-    (void)state;
     sem_init(&c.enough, 0, 0);
     assert_true(ticker_start(&t, 3600 * NS_PER_S, note, &c, &e));
     sem_wait(&c.enough);
@@ -77,7 +75,6 @@ static void it_stops_once(void **state)
     struct calls c = {.n = CALLS};
     struct err e;
 
-    (void)state;
     assert_false(ticker_stop(&never));
     assert_true(ticker_start(&t, period_ns, note, &c, &e));
     assert_true(ticker_stop(&t));

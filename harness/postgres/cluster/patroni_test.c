@@ -56,7 +56,6 @@ static void a_member_gets_its_own_addresses(void **state)
     const char *name, *store, *password, *rest, *listen, *data, *memory;
     int ttl, wait, retry, synchronous;
 
-    (void)state;
     assert_int_equal(json_unpack(json, "{s:s, s:{s:s, s:s}, s:{s:s}, s:{s:s, s:s}}", "name", &name,
                          "etcd3", "host", &store, "password", &password, "restapi", "listen", &rest,
                          "postgresql", "listen", &listen, "data_dir", &data),
@@ -84,7 +83,6 @@ static void a_synchronous_cluster_gets_its_mode(void **state)
     json_t *json = render(&l, 0);
     int synchronous;
 
-    (void)state;
     assert_int_equal(
         json_unpack(json, "{s:{s:{s:b}}}", "bootstrap", "dcs", "synchronous_mode", &synchronous),
         0);
@@ -98,7 +96,6 @@ static void the_proxy_asks_each_member(void **state)
     struct buf text;
     struct err e = {0};
 
-    (void)state;
     buf_init(&text, 1 << 16);
     assert_true(patroni_render_proxy(&l, &text, &e));
     assert_non_null(strstr(buf_str(&text), "server m1 192.0.2.11:5001 check addr 192.0.2.21 port "
@@ -123,7 +120,6 @@ static void members_are_read(void **state)
     struct err e = {0};
     size_t count;
 
-    (void)state;
     assert_true(rest_members(cluster, members, &count, &e));
     assert_int_equal(count, 3);
     assert_string_equal(members[0].role, "sync_standby");
@@ -146,7 +142,6 @@ static void other_lists_are_refused(void **state)
     struct err e = {0};
     size_t count;
 
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_false(rest_members(wrong[i], members, &count, &e));
 }
@@ -160,7 +155,6 @@ static void answers_are_taken_apart(void **state)
     static char long_one[sizeof answer.text + 100];
     struct err e = {0};
 
-    (void)state;
     assert_true(rest_parse(good, strlen(good), &answer, &e));
     assert_int_equal(answer.status, 503);
     assert_string_equal(answer.text, "{\"a\": 1}");

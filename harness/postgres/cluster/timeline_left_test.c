@@ -13,7 +13,6 @@ static void the_last_line_counts(void **state)
     struct timeline_left left;
     struct err e = {0};
 
-    (void)state;
     assert_true(timeline_parse_history("1\t0/1500F98\tno recovery target specified\n\n"
                                        "2\t1A/30000A0\tno recovery target specified\n",
         &left, &e));
@@ -37,7 +36,6 @@ static void commits_are_counted_from_the_first(void **state)
 {
     struct timeline_left left = {0};
 
-    (void)state;
     timeline_count_commits(dump, &left);
     assert_int_equal(left.commits, 2);
     // The expected number is the output of: date -u -d '2026-11-22 03:14:05' +%s

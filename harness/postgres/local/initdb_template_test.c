@@ -16,19 +16,16 @@ static char cache[] = "/var/tmp/mp-template-test.XXXXXX";
 
 static int make_cache(void **state)
 {
-    (void)state;
     return mkdtemp(cache) ? 0 : -1;
 }
 
 static int remove_cache(void **state)
 {
-    (void)state;
     return workdir_remove_tree(cache) ? 0 : -1;
 }
 
 static void only_old_unfinished_templates_are_removed(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         time_t age_s;

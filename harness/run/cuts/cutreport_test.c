@@ -47,8 +47,6 @@ static enum verdict judged(void)
 
 static void test_one_message_may_not_come_again(void **state)
 {
-    (void)state;
-
     set_up(54, 0);
     assert_int_equal(judged(), VERDICT_PASS);
     t.results[52].reached = t.results[53].reached = 0;
@@ -65,8 +63,6 @@ static void test_one_message_may_not_come_again(void **state)
 // What never came and what was inconclusive counts together.
 static void test_two_of_a_hundred_are_not_judged(void **state)
 {
-    (void)state;
-
     set_up(200, 0);
     t.results[198].reached = t.results[199].reached = 0;
     t.results[10].verdict = t.results[11].verdict = VERDICT_INCONCLUSIVE;
@@ -79,8 +75,6 @@ static void test_two_of_a_hundred_are_not_judged(void **state)
 
 static void test_half_of_each_kind_is_judged(void **state)
 {
-    (void)state;
-
     set_up(580, 4);
     t.results[582].reached = t.results[583].reached = 0;
     assert_int_equal(judged(), VERDICT_PASS);

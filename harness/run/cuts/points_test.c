@@ -28,7 +28,6 @@ static void test_singles(void **state)
     struct points p;
     struct err e;
     char text[POINTS_TEXT];
-    (void)state;
 
     assert_true(points_make(&p, c.counts, NULL, &e));
     assert_int_equal(p.count, 12);
@@ -44,7 +43,6 @@ static void test_only_one_kind(void **state)
     struct message_kind none = {.sender = MESSAGE_CLIENT, .type = 'B'};
     struct points p;
     struct err e;
-    (void)state;
 
     assert_true(points_make(&p, c.counts, &any_server, &e));
     assert_int_equal(p.count, 4);
@@ -58,7 +56,6 @@ static void test_pairs(void **state)
     struct conversation c = small();
     struct points p, again;
     struct err e;
-    (void)state;
 
     assert_true(points_make(&p, c.counts, NULL, &e));
     assert_true(points_add_pairs(&p, 200, 7, c.recovery, &e));
@@ -88,7 +85,6 @@ static void test_pairs_reach_everything(void **state)
     unsigned seen[2][2][8] = {0};
     struct points p;
     struct err e;
-    (void)state;
 
     assert_true(points_make(&p, c.counts, NULL, &e));
     assert_true(points_add_pairs(&p, 500, 1, c.recovery, &e));

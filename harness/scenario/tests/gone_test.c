@@ -31,7 +31,6 @@ static bool tells(const char *page, const struct gone *g)
 // CHANGELOG_MD has each row.
 static void the_changelog_tells_each(void **state)
 {
-    (void)state;
     char *page = calloc(1, 1 << 20);
     FILE *in = fopen(CHANGELOG_MD, "r");
 
@@ -50,7 +49,6 @@ static void the_changelog_tells_each(void **state)
 
 static void only_what_was_has_a_text(void **state)
 {
-    (void)state;
     char text[GONE_TEXT_MAX];
 
     assert_string_equal(gone_text("field", "--html", text), "; it is now: field --site DIR");

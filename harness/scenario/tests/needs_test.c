@@ -32,7 +32,6 @@ static void the_program_decides_what_auto_means(void **state)
         {FOUR "collector: {command: [/b/mine]}\n", "reference", true},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scenario s;
         load(&s, cases[i].file, cases[i].collector, 0);
@@ -48,7 +47,6 @@ static void what_the_file_says_stays(void **state)
 {
     struct scenario s;
 
-    (void)state;
     load(&s, FOUR "collector: {layout: reference, promises: []}\n", "mine", 0);
     assert_int_equal(s.collector.layout, LAYOUT_REFERENCE);
     assert_int_equal(s.collector.promises, 0);
@@ -70,7 +68,6 @@ static void keys_imply_needs(void **state)
         {"{instances: 2, subject: pgq}", PROMISE_SHARING},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scenario s;
         struct buf text;
@@ -95,7 +92,6 @@ static void a_scaled_scenario_keeps_its_periods(void **state)
              "expect: {collector.deaths: \">= 5\", lost: \"= 0\", latency.p99: \"> 1ms\"}\n";
     struct scenario s;
 
-    (void)state;
     load(&s, text, NULL, 0.5);
     assert_int_equal(s.load[0].for_ns, 2000 * NS_PER_MS);
     assert_int_equal(s.load[0].backlog, 5);

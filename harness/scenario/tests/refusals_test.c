@@ -32,7 +32,6 @@ static void refuses_what_is_no_yaml(void **state)
             "x.yaml:1:19: nested more than 16 levels deep"},
     };
 
-    (void)state;
     CHECK_ALL(cases);
 }
 
@@ -42,7 +41,6 @@ static void refuses_what_is_too_large(void **state)
     char *text = malloc(len);
     struct buf many;
 
-    (void)state;
     assert_non_null(text);
     memset(text, '#', len);
     expect_error(text, len, NULL,
@@ -63,7 +61,6 @@ static void refuses_names_that_cannot_be_written(void **state)
     static const char after[] = "\n    : 1\n";
     struct buf text;
 
-    (void)state;
     buf_init(&text, 10000);
     buf_append_str(&text, HEAD LOAD "postgres:\n  settings:\n    ? ");
     for (int i = 0; i < 300; i++)
@@ -84,7 +81,6 @@ static void refuses_settings_beyond_their_limits(void **state)
     static const char *const answers[] = {
         "x.yaml:6:22: postgres.settings: at most 64 server settings are allowed",
         "x.yaml:6:27: postgres.settings.a1: with its name a server setting has at most 510 bytes"};
-    (void)state;
 
     for (int many = 0; many <= 1; many++) {
         struct buf text;
@@ -115,7 +111,6 @@ static void refuses_recordings_that_are_no_files(void **state)
     };
     char line[5000];
 
-    (void)state;
     memset(line, '1', sizeof line);
     write_file("long.csv", line, sizeof line);
     CHECK_ALL(cases);
@@ -127,7 +122,6 @@ static void refuses_recordings_not_in_seconds(void **state)
         "12m", "12u", "1s", "0.5h", "-1", "+1", " 1", "1e0", "1.", "x"};
     static const char text[] = HEAD "load:\n  - {for: 20s, arrivals: trace, file: recorded.csv}\n";
 
-    (void)state;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         char line[40], error[200];
         snprintf(line, sizeof line, "0.25\n%s,x\n", times[i]);
@@ -224,7 +218,6 @@ static void refuses_wrong_keys_and_values(void **state)
             "ramp such as 100/s..2000/s"},
     };
 
-    (void)state;
     CHECK_ALL(cases);
 }
 
@@ -255,7 +248,6 @@ static void errors_name_the_override(void **state)
             "with =, !=, <, <=, > or >=, such as \"= 0\""},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_error(HEAD LOAD, strlen(HEAD LOAD), cases[i].set, cases[i].error);
 }

@@ -78,7 +78,6 @@ static void says_what_cannot_be_done(void **state)
             "x.yaml:8:47: faults.0.through: through: kernel needs postgres.provider: local"},
     };
 
-    (void)state;
     CHECK_ALL(cases);
 }
 
@@ -199,7 +198,6 @@ static void refuses_what_does_not_fit_together(void **state)
             "them"},
     };
 
-    (void)state;
     CHECK_ALL(cases);
 }
 

@@ -21,7 +21,6 @@ static void overrides_change_and_add(void **state)
         "postgres.settings.auto_explain.log_min_duration=0", "seed=9"};
     struct scenario s;
 
-    (void)state;
     write_file(FILE_NAME, HEAD LOAD, strlen(HEAD LOAD));
     load_good(
         &s, FILE_NAME, (struct overrides){.items = items, .count = sizeof items / sizeof *items});
@@ -44,7 +43,6 @@ static void fills_in_defaults(void **state)
 {
     struct scenario s;
 
-    (void)state;
     write_file(FILE_NAME, HEAD LOAD, strlen(HEAD LOAD));
     load_good(&s, FILE_NAME, (struct overrides){0});
     assert_int_equal(s.seed, 1);
@@ -145,7 +143,6 @@ static void reads_a_full_scenario(void **state)
 {
     struct scenario s;
 
-    (void)state;
     write_file("recorded.csv", recorded, strlen(recorded));
     write_file(FILE_NAME, full, strlen(full));
     load_good(&s, FILE_NAME, (struct overrides){0});
@@ -235,7 +232,6 @@ static void writes_what_it_reads(void **state)
         "collector-killed", "late-commits", "promise-limit"};
     char path[4096];
 
-    (void)state;
     write_file(FILE_NAME, HEAD LOAD, strlen(HEAD LOAD));
     check_round_trip(FILE_NAME);
     write_file(FILE_NAME, full, strlen(full));
@@ -257,7 +253,6 @@ static void an_option_may_choose_any_provider(void **state)
     struct scenario s;
     struct buf kept;
 
-    (void)state;
     write_file(FILE_NAME, text, strlen(text));
     load_good(&s, FILE_NAME, (struct overrides){.items = items, .count = 1});
     buf_init(&kept, 100000);
@@ -287,7 +282,6 @@ static void dequeue_is_set_in_two_ways(void **state)
         {"{env: {MAILROOM_DEQUEUE: cursor}}", DEQUEUE_CURSOR},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct scenario s;
         char text[300];
@@ -306,7 +300,6 @@ static void a_missing_file_is_named(void **state)
     struct scenario s;
     struct err e = {0};
 
-    (void)state;
     assert_false(scenario_load(&s, "none.yaml", NULL, &e));
     assert_string_equal(e.text, "none.yaml: No such file or directory");
     assert_false(scenario_load(&s, ".", NULL, &e));
@@ -315,7 +308,6 @@ static void a_missing_file_is_named(void **state)
 
 static void tables_are_in_order(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         assert_int_equal(metrics[i].id, i);
         assert_ptr_equal(metric_find(metrics[i].name), &metrics[i]);

@@ -32,13 +32,11 @@ static char folder[] = "/tmp/scenario-test-XXXXXX";
 
 static int enter_folder(void **state)
 {
-    (void)state;
     return mkdtemp(folder) && chdir(folder) == 0 ? 0 : -1;
 }
 
 static int leave_folder(void **state)
 {
-    (void)state;
     unlink(FILE_NAME);
     unlink("scenario.yaml");
     unlink("long.csv");

@@ -60,7 +60,6 @@ static void what_runs_something_is_refused(void **state)
         {"postgres: {image: evil}\n", "x.yaml:6:19: postgres.image: ", "'evil'"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_with(FILE_NAME, cases[i].rest);
         refuses(FILE_NAME, &untrusted, cases[i].place, cases[i].what);
@@ -78,7 +77,6 @@ static void only_files_beside_it_are_read(void **state)
     static const char *const files[] = {"/etc/passwd", "../secret", "linked"};
     char text[300];
 
-    (void)state;
     assert_int_equal(symlink("/etc/passwd", "linked"), 0);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         int len = snprintf(text, sizeof text,
@@ -92,7 +90,6 @@ static void only_files_beside_it_are_read(void **state)
 
 static void plain_scenarios_are_accepted(void **state)
 {
-    (void)state;
     write_with(FILE_NAME, "collector: {env: {MAILROOM_GRACE: 100}, dequeue: leased}\n"
                           "postgres: {settings: {synchronous_commit: 'off', work_mem: 1MB}}\n");
     accepts(FILE_NAME, &untrusted);
@@ -111,7 +108,6 @@ static void options_are_the_users(void **state)
         "postgres.settings.archive_command=id"};
     static const char *const part[] = {"collector.command.1=-u"};
 
-    (void)state;
     write_with(FILE_NAME, "");
     accepts(FILE_NAME, &(struct overrides){.items = items, .count = 3, .trust = TRUST_PLAIN});
     write_with(FILE_NAME, "collector: {command: [id]}\n");
@@ -140,7 +136,6 @@ static void the_mark_tells_ones_own_results(void **state)
 {
     struct stat st;
 
-    (void)state;
     write_marked("");
     accepts("scenario.yaml", &own);
     assert_int_equal(stat("state/mailproof/mark-key", &st), 0);

@@ -39,7 +39,6 @@ static void reads_durations(void **state)
             "'1234567890s' is not a duration; write a duration such as 20s, 300ms or 5m"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err e = {0};
         int64_t ns = 0;
@@ -58,7 +57,6 @@ static void writes_what_it_reads(void **state)
     struct buf out;
     struct err e;
 
-    (void)state;
     buf_init(&out, 100);
     for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
         int64_t ns;
@@ -88,7 +86,6 @@ static void reads_only_what_can_be_written(void **state)
     struct err e;
     double first, again;
 
-    (void)state;
     buf_init(&out, 100);
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         assert_true(units_share(shares[i], &first, &e));
@@ -129,7 +126,6 @@ static void reads_rates(void **state)
             "'fast' is not a rate; write a rate such as 200/s or a ramp such as 100/s..2000/s"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct err e = {0};
         double from = 0, to = 0;
@@ -159,7 +155,6 @@ static void splits_comparisons(void **state)
     char comparison[3];
     struct err e;
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_true(units_comparison(cases[i].text, comparison, &operand, &e));
         assert_string_equal(comparison, cases[i].comparison);
@@ -183,7 +178,6 @@ static void suggests_near_words_only(void **state)
         {"x", NULL},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct suggestion s;
         suggest_init(&s, cases[i].word);
@@ -208,7 +202,6 @@ static void assert_mended(const char *text, const char *want)
 
 static void bytes_that_are_no_character_are_replaced(void **state)
 {
-    (void)state;
     assert_mended("für 1 € 😀 \xf4\x8f\xbf\xbf", "für 1 € 😀 \xf4\x8f\xbf\xbf");
     assert_mended("f\xfcr", "f?r");
     assert_mended("a\x1b[2J\xc2\x9b\x7f", "a?[2J???"); // a terminal would obey these
