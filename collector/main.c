@@ -1,10 +1,7 @@
 // mailroom-collector: dequeues new tokens from PostgreSQL, signs them, and
 // writes them in batches, one line each, to standard output.
 #include <getopt.h>
-#include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/program.h"

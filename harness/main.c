@@ -2,9 +2,6 @@
 // subcommands, and the entry point.
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/manual.h"

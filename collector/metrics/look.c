@@ -1,10 +1,7 @@
 #include "metrics/look.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "queue_sql.h"
 

@@ -1,7 +1,6 @@
 #include "metrics/meters.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/openmetrics.h"
 

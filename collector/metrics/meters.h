@@ -4,10 +4,7 @@
 // so are the figures that the mode does not have.
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
-
-#include "base/buf.h"
+#include "base/base.h"
 
 enum meter_id {
     METER_BATCHES_FULL,

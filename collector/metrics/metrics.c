@@ -1,13 +1,7 @@
 #include "metrics/metrics.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 
 #define FILE_EVERY_NS (15 * NS_PER_S)

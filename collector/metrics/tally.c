@@ -1,10 +1,6 @@
 #include "metrics/tally.h"
 
-#include <inttypes.h>
-
-#include "base/clock.h"
 #include "base/log.h"
-#include "base/noun.h"
 
 void tally_init(struct tally *t)
 {

@@ -2,8 +2,6 @@
 // a second. Pure, but for the log itself.
 #pragma once
 
-#include <stdint.h>
-
 #include "metrics/meters.h"
 
 // How many tokens were passed over, by reason.

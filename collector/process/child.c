@@ -1,9 +1,7 @@
 #include "process/child.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "process/launch.h"
 

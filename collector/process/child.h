@@ -2,10 +2,9 @@
 // and output. It counts as ended when it has closed its output.
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 struct child {
     pid_t pid; // 0: none

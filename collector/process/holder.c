@@ -1,12 +1,6 @@
 #include "process/holder.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "process/random.h"
 

@@ -9,7 +9,7 @@
 // users' processes (hidepid), a process is known to be dead when no process has its pid.
 #pragma once
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define HOLDER_LEN 128
 

@@ -1,13 +1,9 @@
 #include "process/launch.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #ifdef __linux__
 #include <sys/prctl.h>

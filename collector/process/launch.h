@@ -9,10 +9,9 @@
 // wait for its answer.
 #pragma once
 
-#include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // Makes the launcher. Call it once, before the settings are read: it keeps a copy of our memory,
 // and wipes only its environment. `command` must live as long as the process.

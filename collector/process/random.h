@@ -1,9 +1,7 @@
 // Random numbers from OpenSSL, for names that no other process may have.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 // Fails with ERR_INTERNAL.
 bool random_fill(void *bytes, size_t len, struct err *e) MUST_USE;

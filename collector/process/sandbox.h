@@ -10,9 +10,7 @@
 // The sender is not in the sandbox: the launcher (launch.h) starts it.
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 // Enters the sandbox for good. Whatever else has to be opened for writing must be open before.
 // `keeps_files`: the metrics' file or socket has to be replaced or removed later. ERR_USAGE: the

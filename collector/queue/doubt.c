@@ -1,10 +1,5 @@
 #include "queue/doubt.h"
 
-#include <assert.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct doubtful {
     int64_t id;
     uint8_t secret[SIGN_SECRET_LEN];

@@ -6,9 +6,6 @@
 // the same id, but not the same secret.
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/err.h"
 #include "wire/line.h"
 
 struct doubt {

@@ -1,10 +1,5 @@
 #include "queue/lines.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "queue/lines_columns.h"
 #include "session/column.h"
 

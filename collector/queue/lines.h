@@ -6,13 +6,8 @@
 // sender began; lines of an earlier sender have no number.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "queue/doubt.h"
 #include "wire/line.h"
 #include "wire/sign.h"

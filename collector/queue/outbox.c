@@ -1,10 +1,5 @@
 #include "queue/outbox.h"
 
-#include <assert.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define STATEMENT_MAX 2000                    // most results in a statement
 #define COLUMN_MAX ((size_t)64 * 1024 * 1024) // most bytes of a column's text
 

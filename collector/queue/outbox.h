@@ -5,11 +5,6 @@
 // the database which ones it has recorded already.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "wire/answer.h"
 
 enum result_kind {

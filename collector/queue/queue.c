@@ -1,11 +1,5 @@
 #include "queue/queue.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "process/random.h"
 #include "queue/queue_lines.h"
 #include "queue_sql.h"

@@ -5,8 +5,6 @@
 // the functions here decode the answer.
 #pragma once
 
-#include <stdint.h>
-
 #include "process/holder.h"
 #include "session/session.h"
 #include "settings/config.h"

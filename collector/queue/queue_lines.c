@@ -1,8 +1,5 @@
 #include "queue/queue_lines.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "queue_sql.h"
 
 bool queue_send_prepare_lines(struct session *s, int64_t deadline_ns, struct err *e)

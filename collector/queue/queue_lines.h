@@ -2,10 +2,6 @@
 // record answers, ask what is in doubt, and deal with the other collectors.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "queue/outbox.h"
 #include "queue/queue.h"
 #include "timing/owners.h"

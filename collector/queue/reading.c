@@ -1,8 +1,5 @@
 #include "queue/reading.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "queue/lines_columns.h"
 
 struct reading reading_count(const PGresult *r, int limit)

@@ -2,13 +2,8 @@
 // the cursor goes when that line is settled. Pure.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "metrics/tally.h"
 
 struct reading {

@@ -1,12 +1,8 @@
 #include "queue/switch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <libpq-fe.h>
 
 #include "base/log.h"
-#include "base/noun.h"
 #include "queue/queue.h"
 #include "queue_sql.h"
 #include "session/session.h"

@@ -1,9 +1,6 @@
 #include "sender/input.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
-#include <unistd.h>
 
 #define LINE_MAX_BYTES ((size_t)256 * 1024 * 1024)
 #define PIECE 65536

@@ -1,8 +1,7 @@
 // Reads lines from a file descriptor whose reads may wait.
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/base.h"
 
 struct input {
     int fd;      // borrowed

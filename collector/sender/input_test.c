@@ -1,13 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <signal.h>
-#include <stdint.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "base/unit.h"
 #include "base/program.h"
 #include "sender/input.h"
 

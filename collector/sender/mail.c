@@ -1,12 +1,7 @@
 #include "sender/mail.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <openssl/evp.h>
 
-#include "base/err.h"
 #include "wire/line.h"
 
 #define TEMPLATE_MAX ((size_t)64 * 1024)

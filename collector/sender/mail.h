@@ -6,8 +6,6 @@
 // customer.
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "wire/line.h"
 
 // --- its record --------------------------------------------------------------

@@ -1,13 +1,10 @@
 // mailroom-sender: reads the collector's lines from standard input, makes a mail
 // of each token, hands it to an SMTP server, and answers on standard output.
 #include <getopt.h>
-#include <stdio.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include <curl/curl.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/program.h"
 #include "sender/sending.h"

@@ -1,11 +1,6 @@
 #include "sender/rate.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 
 #define DAY_S 86400
 

@@ -5,9 +5,7 @@
 // and so does a daily limit of 0.
 #pragma once
 
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 struct rate {
     double per_s;

@@ -1,11 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "sender/mail.h"
 
 #define S43 "0123456789012345678901234567890123456789-_A"

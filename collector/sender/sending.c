@@ -1,12 +1,7 @@
 #include "sender/sending.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/program.h"
 

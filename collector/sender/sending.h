@@ -1,10 +1,6 @@
 // The loop of the sender: a line, its mails, and their answers.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "sender/input.h"
 #include "sender/mail.h"
 #include "sender/rate.h"

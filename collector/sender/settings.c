@@ -1,11 +1,5 @@
 #include "sender/settings.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <openssl/crypto.h>
 
 #include "base/program.h"

@@ -4,10 +4,7 @@
 // value is an ERR_USAGE that names the variable; passwords are never repeated.
 #pragma once
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/err.h"
+#include "base/base.h"
 #include "base/variables.h"
 
 struct settings {

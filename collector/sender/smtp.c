@@ -1,7 +1,5 @@
 #include "sender/smtp.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <curl/curl.h>

@@ -5,7 +5,6 @@
 // mail until smtp_hang_up is called or the server refuses something.
 #pragma once
 
-#include "base/err.h"
 #include "sender/mail.h"
 #include "sender/settings.h"
 

@@ -1,10 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "sender/smtp.h"
 
 static void the_code_and_its_command_decide(void **state)

@@ -1,7 +1,6 @@
 #include "session/column.h"
 
 #include <endian.h>
-#include <string.h>
 
 // Copies a number as the server sent it. Leaves 0, which is the same in each byte order, for null
 // and for what is no number of this size.

@@ -1,8 +1,6 @@
 // Reads the columns of a binary answer.
 #pragma once
 
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
 #include "wire/line.h"

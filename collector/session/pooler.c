@@ -1,10 +1,5 @@
 #include "session/pooler.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-
 #define DEADLINE_NS (900 * NS_PER_MS) // how long the answer to the second session is awaited
 
 // Goes on with the second session as far as it can. True when there is nothing more to wait for: an

@@ -1,13 +1,7 @@
 #include "session/session.h"
 
-#include <assert.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 
 #define CONNECT_TIMEOUT_NS (5 * NS_PER_S)

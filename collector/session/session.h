@@ -10,13 +10,9 @@
 // with ERR_CONNECTION leaves a session that can only be closed.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define SESSION_REQUESTS_MAX 24
 

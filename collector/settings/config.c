@@ -1,11 +1,5 @@
 #include "settings/config.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <libpq-fe.h>
 #include <openssl/crypto.h>
 

@@ -5,10 +5,6 @@
 // never a silent default. No message shows the value of a secret.
 #pragma once
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/err.h"
 #include "base/variables.h"
 #include "settings/policy.h"
 #include "wire/sign.h"

@@ -1,7 +1,5 @@
 #include "settings/policy.h"
 
-#include <string.h>
-
 static const struct policy policies[] = {
     {.name = "cursor", .exclusive = true, .in_flight = 1},
     {.name = "shared", .older = "skip-locked", .in_flight = 1},

@@ -1,8 +1,7 @@
 // The modes of dequeuing, and everything in which they differ: one row for each mode.
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/base.h"
 
 struct policy {
     const char *name;  // its name in MAILROOM_DEQUEUE and in jobs.mode

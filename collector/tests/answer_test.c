@@ -1,11 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "wire/answer.h"
 
 static void takes_what_a_sender_says(void **state)

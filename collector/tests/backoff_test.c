@@ -1,8 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "timing/backoff.h"
 
 static void stays_between_start_and_cap(void **state)

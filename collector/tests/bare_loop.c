@@ -16,18 +16,13 @@
 // each line came, in ns.
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <endian.h>
 #include <libpq-fe.h>
 
+#include "base/base.h"
 #include "bare_sql.h"
 #include "queue_sql.h"
 

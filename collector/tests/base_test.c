@@ -1,18 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <errno.h>
-#include <limits.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/buf.h"
-#include "base/clock.h"
-#include "base/err.h"
+#include "base/unit.h"
 
 static void err_texts(void **state)
 {

@@ -1,13 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "settings/config.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define URL "MAILROOM_DATABASE_URL=host=/tmp password=hunter2"
 #define HEX "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F"

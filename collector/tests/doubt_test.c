@@ -1,11 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "queue/doubt.h"
-
-#include <string.h>
 
 #define MANY 100000
 

@@ -3,12 +3,11 @@
 // call fails; without it none does. The log says when the failure happened. With STOP_SIGNING the
 // process is stopped when it is about to sign its first token.
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include <libpq-fe.h>
 #include <openssl/evp.h>
+
+#include "base/base.h"
 
 static bool fails(void)
 {

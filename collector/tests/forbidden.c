@@ -1,17 +1,14 @@
 // A library that sandbox_test.sh loads into a live collector. On USR1 it makes the call that the
 // variable FORBIDDEN names, and then says how that went: what an intruder's code would do.
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+
+#include "base/base.h"
 
 static const char *call;
 

@@ -1,16 +1,9 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/unit.h"
 #include "process/holder.h"
 
 static void we_are_alive_and_always_the_same(void **state)

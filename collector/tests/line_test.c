@@ -1,12 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "wire/line.h"
-
-#include <stdio.h>
-#include <string.h>
 
 // An initializer of a struct field.
 #define TEXT(s)                                                                                    \

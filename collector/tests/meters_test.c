@@ -1,11 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/unit.h"
 #include "metrics/meters.h"
 
 static const struct meters_about leased = {"1.2", "leased", "a \"queue\"\n\\", true};

@@ -6,9 +6,7 @@
 // is nobody else's; only the rules and what was found have a header.
 #include "model.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/base.h"
 
 enum { TOKENS = 3, COLLECTORS = 2, ROWS = 6, PAST = 2, HAND = 2, NOBODY = 0 };
 

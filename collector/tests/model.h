@@ -6,9 +6,7 @@
 // shows that the rules are enough, and that each of them is needed.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct model_rules {
     bool exclusive; // one collector at a time; tokens go out in order

@@ -1,11 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "model.h"
-
-#include <inttypes.h>
 
 #define DEPTH 12
 

@@ -1,11 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "timing/owners.h"
 
-#include "base/clock.h"
+#include "base/unit.h"
 
 #define GRACE (500 * NS_PER_MS)
 #define LEASE (30 * NS_PER_S)

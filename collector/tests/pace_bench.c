@@ -1,9 +1,7 @@
 // Prints what `ci/bench adaptive` shows: the adaptive window beside the best fixed pair, as tables.
 // With N it prints the arrivals of the N-th load, for mailproof tune --model. With `N row` it
 // prints this load's row of the first table.
-#include <stdio.h>
-#include <stdlib.h>
-
+#include "base/base.h"
 #include "pace_sim.h"
 
 #define DRAWN 200

@@ -1,12 +1,7 @@
 #include "pace_sim.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "timing/window.h"
 
 #define WARM 100000

@@ -3,8 +3,7 @@
 // A read takes no time.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 // A load in cycles: `singles` tokens, then a burst of `size` tokens. All gaps are exponential. The
 // tokens of a burst come at burst_per_s, or all at once when that is 0. All other tokens, and the

@@ -1,11 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "pace_sim.h"
 #include "timing/pace.h"
 

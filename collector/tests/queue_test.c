@@ -1,12 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "queue/queue.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #include "loop/work.h"
 

@@ -1,13 +1,7 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "queue/reading.h"
 
 #include <endian.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "queue/lines_columns.h"
 

@@ -1,19 +1,10 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "base/scrape.h"
 
 #define GOOD "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"

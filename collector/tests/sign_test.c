@@ -1,11 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "wire/sign.h"
-
-#include <string.h>
 
 // Secret 20 21 … 3f, key 00 01 … 1f; the signatures were made with
 // printf … | openssl dgst -sha256 -mac HMAC -macopt hexkey:000102…1f

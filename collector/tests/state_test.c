@@ -1,12 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "loop/state.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static void a_lost_session_leads_to_back_off(void **state)
 {

@@ -1,11 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include "timing/window.h"
 
-#include "base/clock.h"
+#include "base/unit.h"
 
 #define MS NS_PER_MS
 

@@ -1,9 +1,5 @@
 #include "timing/backoff.h"
 
-#include <assert.h>
-#include <stdbool.h>
-#include <stdint.h>
-
 void backoff_init(struct backoff *b, uint64_t seed)
 {
     *b = (struct backoff){.random = seed};

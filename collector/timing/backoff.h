@@ -6,8 +6,7 @@
 // because most losses concern a single backend.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define BACKOFF_START_NS INT64_C(50000000)
 // The longest delays, by what ended the last attempt.

@@ -1,9 +1,5 @@
 #include "timing/bell.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 #define FIRST_PAUSE_NS NS_PER_MS
 #define LOOK_PAUSE_MOST_NS (25 * NS_PER_MS) // between looks while a silent transaction runs
 #define TRY_PAUSE_MOST_NS NS_PER_S          // between tries to take the bell

@@ -18,8 +18,7 @@
 // bell, too, so that producers announce tokens to the others.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct bell {
     enum bell_step {

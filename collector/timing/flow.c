@@ -1,7 +1,5 @@
 #include "timing/flow.h"
 
-#include "base/clock.h"
-
 #define STRETCH_NS (100 * NS_PER_MS) // the rate is measured over at least this time
 #define PAUSED_NS (200 * NS_PER_MS)  // a stretch is longer than this only if arrivals have paused
 #define SHORTEST_NS (2 * NS_PER_MS)  // the shortest time between two looks

@@ -16,8 +16,7 @@
 // such looks are cheap, and the rate says that a token comes soon.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct flow {
     int64_t since_ns; // when this stretch began

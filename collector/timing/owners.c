@@ -1,7 +1,5 @@
 #include "timing/owners.h"
 
-#include <string.h>
-
 static struct owner *find_owner(struct owners *o, int64_t number)
 {
     for (int i = 0; i < o->n; i++)

@@ -7,8 +7,7 @@
 // a pause of our own or an idle hour.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define OWNERS_MAX 16 // as many as mailroom_peers names
 

@@ -1,7 +1,5 @@
 #include "timing/pace.h"
 
-#include "base/clock.h"
-
 // pace.h gives the reasons for these values.
 #define COST_FIRST_STEP 20   // the cost of a line at the step from 0, in units of `least`
 #define GAIN_TO_BEGIN 1.25   // the gain, divided by the cost, at which a wait begins to be worth it

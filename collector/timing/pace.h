@@ -18,8 +18,7 @@
 // chance alone brings about a longer wait once in some hundred thousand tokens.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define PACE_LEVELS 24
 

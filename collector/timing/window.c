@@ -1,9 +1,5 @@
 #include "timing/window.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 // An announcement that comes this soon after its token was taken belongs to that token. Later, the
 // same id means another token, because a table may have been truncated and its ids begin again.
 #define TAKEN_NS NS_PER_S

@@ -18,11 +18,6 @@
 // announcement on the way. So the window waits WINDOW_SETTLE_NS for the announcement.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "timing/flow.h"
 #include "timing/pace.h"
 

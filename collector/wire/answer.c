@@ -1,8 +1,5 @@
 #include "wire/answer.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 // Reads a number without sign or leading zero, and moves *at past it. False: there is none, or it
 // is larger than `most`.
 static bool take_number(const char **at, const char *end, int64_t most, int64_t *number)

@@ -6,10 +6,7 @@
 //   12.3 error permanent 550 no such user
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 enum answer_kind { ANSWER_SENT, ANSWER_TRANSIENT, ANSWER_PERMANENT };
 

@@ -3,8 +3,6 @@
 // format.
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "wire/sign.h"
 
 // A field as it came from the database; data is NULL for SQL's null.

@@ -1,15 +1,10 @@
 #include "wire/output.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 // True when the file's last byte is not a newline. Opens the file again, because the descriptor
 // itself may be for writing only.

@@ -8,10 +8,7 @@
 // SIGPIPE must be ignored. Every failure is an ERR_OUTPUT.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 enum output_kind { OUTPUT_PIPE, OUTPUT_SOCKET, OUTPUT_FILE };
 

@@ -1,7 +1,5 @@
 #include "wire/sign.h"
 
-#include <string.h>
-
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

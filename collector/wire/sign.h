@@ -1,12 +1,9 @@
 // Signs tokens: HMAC-SHA256 with one key, in a context that is made once and reused.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include <openssl/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define SIGN_KEY_LEN 32
 #define SIGN_SECRET_LEN 32

@@ -1,8 +1,5 @@
 #include "check/bounds.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const int64_t default_lease_ms = 30000;     // default of MAILROOM_LEASE
 static const int64_t default_grace_ms = 500;       // default of MAILROOM_GRACE
 static const int64_t unanswered_ns = 5 * NS_PER_S; // an unanswered health check then fails

@@ -2,7 +2,6 @@
 // of the reference collector, so it is known before the run.
 #pragma once
 
-#include "base/clock.h"
 #include "scenario/scenario.h"
 
 static const int64_t bounds_takeover_ns = NS_PER_S; // time for a takeover, after the grace

@@ -10,10 +10,6 @@
 //   wrote them.
 #include "check/inside.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 // A collector that has used this share of its budget may have too little left for a full line.
 #define BUDGET_SPENT 0.8
 

@@ -2,7 +2,7 @@
 // another name.
 #pragma once
 
-#include <stdint.h>
+#include "base/base.h"
 
 enum cause_kind {
     CAUSE_NONE,     // no cause: the case is judged

@@ -3,9 +3,6 @@
 // full ones.
 #include "check/inside.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "check/lookup.h"
 
 // Returns how far apart two lines of a chain may be: the run's slack or the time that one line

@@ -1,9 +1,7 @@
 #include "check/inside.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "check/sources/sources.h"
 
 // The judges in their order. Each one adds up its findings and the amount that it judged; the table

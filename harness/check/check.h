@@ -3,11 +3,6 @@
 // The head of each file in invariants/ defines what it judges.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "check/cause.h"
 #include "check/stages.h"
 #include "ledger/history.h"

@@ -1,13 +1,5 @@
 // The measured slack, and what findings say. ../story/story_test.c judges the stories.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "check/inside.h"
 #include "story/story.h"
 

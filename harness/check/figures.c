@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
 static const int64_t catch_up_ns = NS_PER_S; // the least time that a fault excuses beyond its own
 
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns)

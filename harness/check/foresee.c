@@ -1,5 +1,4 @@
 // Tells from a plan how much of its load will be judged by the clock.
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "check/check.h"
 #include "check/sources/sources.h"

@@ -4,9 +4,6 @@
 // sets its slack says how coarsely it judges time, so each limit in time is at least that slack.
 #include "check/inside.h"
 
-#include "base/clock.h"
-#include "base/noun.h"
-
 static const int64_t lag_limit_ns = 100 * NS_PER_MS; // limit of the p99 of the inserts' lag
 static const double sent_least = 0.99; // least share of the inserts that must be sent in time
 static const int64_t sent_margin_ns = NS_PER_S; // inserts up to this long after the load's end are

@@ -10,8 +10,6 @@
 //   every machine shows it.
 #include "check/inside.h"
 
-#include "base/clock.h"
-
 struct free_time check_slack(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
     struct free_time slowed = timeline_allowance(&c->timeline, from_ns, until_ns);

@@ -1,18 +1,9 @@
 // A stored history reads back as it was. The reader refuses a file that was cut off, and survives
 // any other damage.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "ledger/history.h"
 #include "plan/rng.h"
 #include "story/story.h"

@@ -1,8 +1,5 @@
 #include "check/intervals.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "check/stages.h"
 
 static const int64_t highest_ns = 60 * NS_PER_S;

@@ -1,7 +1,5 @@
 #include "check/lookup.h"
 
-#include <stdlib.h>
-
 size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t at_ns)
 {
     size_t low = 0, high = count;

@@ -20,8 +20,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
 // --- by the samples of a process --------------------------------------------------
 
 // Returns for how long, between two samples, the process and its descendants ran beyond one

@@ -2,12 +2,8 @@
 // into seconds. Measures the memory that the harness needs and the time that the verdict takes.
 //
 // scale_bench TOKENS FOLDER: writes such a run there instead, for `mailproof check`.
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
-#include "base/clock.h"
 #include "check/check.h"
 #include "check/intervals.h"
 #include "scenario/promises.h"

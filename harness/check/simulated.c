@@ -1,9 +1,5 @@
 #include "check/simulated.h"
 
-#include <string.h>
-
-#include "base/clock.h"
-
 enum {
     STEP_MS = 5,
     LIMIT = 3,

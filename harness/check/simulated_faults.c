@@ -1,8 +1,6 @@
 // The processes and sessions of simulated collectors, and the faults that hit them.
 #include "check/simulated.h"
 
-#include <string.h>
-
 enum { PROCESSES_MAX = 8 };
 
 static void simulate_give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)

@@ -1,9 +1,5 @@
 #include "check/simulated_history.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 static const int64_t start_ns = 1000 * NS_PER_S;
 static const int64_t load_until_ms = 4000;
 static const int64_t end_ms = 10000;

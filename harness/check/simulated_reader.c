@@ -2,10 +2,6 @@
 // collectors go on writing, and their lines are read together when that is over.
 #include "check/simulated.h"
 
-#include <string.h>
-
-#include "base/clock.h"
-
 bool sim_pause_reader(struct sim *m, int instance, int64_t for_ms)
 {
     int first = instance < 0 ? 0 : instance;

@@ -2,13 +2,7 @@
 // whenever the defect had an occasion.
 //
 // usage: harness_simulated_test [histories of good collectors]
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "check/inside.h"
 #include "check/simulated.h"
 

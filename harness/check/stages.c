@@ -1,9 +1,5 @@
 #include "check/stages.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 // How much earlier than the timeout the collector's timer may fire by our clock.
 static const int64_t tolerance_ns = 2 * NS_PER_MS;
 

@@ -1,8 +1,5 @@
 #include "check/stall_list.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "check/inside.h"
 
 static const int64_t slack_base_ns = 50 * NS_PER_MS;

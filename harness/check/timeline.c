@@ -6,9 +6,6 @@
 // few, so the functions walk through all of them.
 #include "check/timeline.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "check/lookup.h"
 
 void timeline_fini(struct timeline *t)

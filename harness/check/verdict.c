@@ -27,10 +27,6 @@
 #include "check/inside.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 
 // Returns how many cases `allow` tolerates. When the harness knows which tokens each failover left
 // behind, no more tokens may have vanished than were left behind.

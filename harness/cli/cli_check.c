@@ -1,10 +1,5 @@
 // mailproof check: judges stored runs and stories again, without a server. With --token it shows
 // the life of one token.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/noun.h"
 #include "cli/cli.h"
 #include "options/files.h"
 #include "report/rejudge.h"

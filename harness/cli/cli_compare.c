@@ -10,9 +10,6 @@
 #include "cli/cli.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "options/files.h"
 #include "options/locate.h"

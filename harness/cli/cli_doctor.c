@@ -1,9 +1,6 @@
 // mailproof doctor CONNINFO: tells what would break a collector or a run on that server.
 #include "doctor/doctor.h"
 
-#include <stdio.h>
-
-#include "base/noun.h"
 #include "cli/cli.h"
 
 static const char *const marks[] = {

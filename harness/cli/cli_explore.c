@@ -10,13 +10,7 @@
 // machines.
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "cli/cli.h"
 #include "explore/exploring.h"
 #include "options/files.h"

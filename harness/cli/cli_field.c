@@ -2,12 +2,8 @@
 // as one table.
 #include "cli/cli.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "field/cells.h"
 #include "options/files.h"
 #include "field/reproduction.h"

@@ -3,8 +3,6 @@
 #include "cli/cli.h"
 #include "options/subjects.h"
 
-#include <stdio.h>
-
 #include "options/locate.h"
 #include "os/paths.h"
 #include "scenario/grammar.h"

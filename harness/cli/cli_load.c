@@ -2,8 +2,6 @@
 // speaks to it over its standard streams.
 #include "cli/cli.h"
 
-#include <string.h>
-
 #include "load/remote.h"
 
 int cli_load(const struct options *o)

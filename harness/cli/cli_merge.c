@@ -3,10 +3,6 @@
 // that it would have had on one machine.
 #include "cli/cli.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/check.h"
 #include "shards/merge.h"
 

@@ -1,11 +1,6 @@
 // mailproof plan SCENARIO: prints the scenario's timeline, without running anything.
 #include "cli/cli.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/check.h"
 #include "options/locate.h"
 #include "os/paths.h"

@@ -1,15 +1,9 @@
 // mailproof proxy: runs the fault proxy alone, between any client of PostgreSQL and its server.
 #include "cli/cli.h"
 
-#include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "proxy/console.h"
 #include "proxy/control.h"

@@ -1,10 +1,5 @@
 // mailproof report: renders the reports of stored runs again from their histories. Like `mailproof
 // check` it judges the runs by the rules of this version.
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/noun.h"
 #include "cli/cli.h"
 #include "report/rejudge.h"
 #include "os/paths.h"

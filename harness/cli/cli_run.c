@@ -3,9 +3,6 @@
 // All scenarios are loaded and checked before the first run, because a suite may take hours.
 #include "cli/cli.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "options/locate.h"
 #include "options/skips.h"
 #include "options/subjects.h"

@@ -1,12 +1,5 @@
 // mailproof shrink RESULT: looks for a shorter scenario that still breaks what a
 // stored run broke.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/clock.h"
-#include "base/noun.h"
 #include "cli/cli.h"
 #include "shrink/shrinking.h"
 #include "os/interrupt.h"

@@ -1,8 +1,5 @@
 // mailproof slopes RESULT...: shows what grew during a long run, or from segment to segment of a
 // soak.
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cli/cli.h"
 #include "os/paths.h"
 #include "report/folder.h"

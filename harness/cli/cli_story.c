@@ -1,7 +1,4 @@
 // mailproof story: writes a token of a stored run, and what happened around it, as a story.
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "cli/cli.h"
 #include "options/files.h"
 #include "os/interrupt.h"

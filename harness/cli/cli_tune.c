@@ -2,13 +2,8 @@
 // pair of them.
 #include "cli/cli.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "options/files.h"
 #include "options/locate.h"
 #include "tune/tuning.h"

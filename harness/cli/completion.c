@@ -1,8 +1,5 @@
 #include "cli/manual.h"
 
-#include <stdio.h>
-#include <string.h>
-
 // The command by which a shell gets the names in one section of `mailproof list`: the scenarios or
 // subjects that come with mailproof, or the keys. fish refuses a '$' that it cannot expand, so that
 // one is escaped.

@@ -1,8 +1,5 @@
 #include "cli/manual.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "scenario/scenario.h"
 
 // Prints a text for roff: its minus signs can be copied, no line starts a request of roff, and a

@@ -1,8 +1,6 @@
 // Prints the manual page and the shell completions, from the tables that also drive --help.
 #pragma once
 
-#include <stddef.h>
-
 #include "options/options.h"
 
 struct command {

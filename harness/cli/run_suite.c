@@ -9,11 +9,7 @@
 #include "cli/cli.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "options/command_record.h"
 #include "options/files.h"
 #include "options/skips.h"

@@ -18,9 +18,6 @@
 #include "compare/compare.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/array.h"
 
 #define FALSE_ALARMS 0.05
 

@@ -2,10 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "base/noun.h"
 static const char *metric_unit_text(const struct compared *row)
 {
     return metric_unit_name(metrics[row->id].unit);

@@ -2,7 +2,6 @@
 // bool return false when it is full.
 #pragma once
 
-#include "base/buf.h"
 #include "compare/compare.h"
 
 // A row's figures as text.

@@ -1,13 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
+#include "base/unit.h"
 #include "compare/picture.h"
 #include "compare/compare_print.h"
 #include "plan/rng.h"

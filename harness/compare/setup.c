@@ -1,12 +1,7 @@
 #include "compare/setup.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <yaml.h>
 
-#include "base/array.h"
-#include "base/noun.h"
 #include "os/paths.h"
 #include "report/files/environment.h"
 #include "report/gather.h"

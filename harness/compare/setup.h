@@ -2,7 +2,6 @@
 // else differs, such as machine and server. Reads their result folders.
 #pragma once
 
-#include "base/buf.h"
 #include "compare/compare.h"
 
 // Compares all runs with the first run of the base. ERR_USAGE names the reason why they cannot be

@@ -1,15 +1,8 @@
 // Stored results: what is read from them, which of them are found, and how their scenarios differ.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/unit.h"
 #include "compare/compare.h"
 #include "compare/setup.h"
 

@@ -5,11 +5,7 @@
 // every sector which of its versions is on the platter.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define CACHE_SECTOR UINT64_C(512) // bytes; a disk writes a sector as a whole or not at all
 

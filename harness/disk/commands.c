@@ -1,10 +1,5 @@
 #include "disk/commands.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "disk/replay.h"
 
 struct command {

@@ -2,8 +2,6 @@
 // answer: "ok" with numbers, or "error" with the reason.
 #pragma once
 
-#include <stddef.h>
-
 #include "disk/device.h"
 
 #define CONTROL_LINE_MAX 256

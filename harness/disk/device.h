@@ -6,10 +6,6 @@
 // cut may take away.
 #pragma once
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/err.h"
 #include "disk/cache.h"
 
 #define DEVICE_IMAGE "disk.img"

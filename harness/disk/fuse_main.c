@@ -7,17 +7,12 @@
 // because as a member it would keep the namespace alive, and with it the mount.
 #define FUSE_USE_VERSION 35
 
-#include <errno.h>
 #include <fuse_lowlevel.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "disk/commands.h"
 #include "disk/device.h"
 

@@ -1,8 +1,6 @@
 #include "disk/replay.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "disk/write_log.h"
 

@@ -7,8 +7,6 @@
 // during a trial, at one of the trial's own flushes.
 #pragma once
 
-#include <stdint.h>
-
 #include "disk/device.h"
 
 struct replay;

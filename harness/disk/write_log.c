@@ -1,7 +1,5 @@
 #include "disk/write_log.h"
 
-#include <stdlib.h>
-
 #define LENGTH_MAX (64u << 20)
 
 bool write_log_append(FILE *f, const struct logged_entry *entry, const void *data, struct err *e)

@@ -6,11 +6,7 @@
 // memory.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 enum logged_kind { LOGGED_WRITE = 1, LOGGED_FLUSH };
 

@@ -1,9 +1,6 @@
 #include "doctor/doctor.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "doctor/patient.h"
 #include "postgres/sql.h"

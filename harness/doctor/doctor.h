@@ -6,9 +6,8 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stddef.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 enum weight {
     WEIGHT_GOOD,   // it was examined, and nothing is wrong

@@ -1,6 +1,4 @@
 // Examines whether this role may do what the migrations, a collector and a run need.
-#include <string.h>
-
 #include "collector_sql.h"
 #include "doctor/patient.h"
 

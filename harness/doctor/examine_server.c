@@ -1,12 +1,8 @@
 // Examines the server itself: whether it takes writes, whether it keeps what it acknowledged, and
 // whether anything would end or delay a collector's session.
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/noun.h"
 #include "doctor/patient.h"
 #include "scenario/scenario.h"
 

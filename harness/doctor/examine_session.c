@@ -2,11 +2,7 @@
 // A pooler may lend one server session to many clients. Then locks and LISTEN are not kept, and no
 // error tells so.
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "doctor/patient.h"
 #include "postgres/sql.h"
 

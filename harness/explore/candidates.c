@@ -1,10 +1,6 @@
 // Makes draws, and chooses the next one to run among those that wait.
 #include "explore/exploring.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 #include "options/files.h"
 #include "os/interrupt.h"
 #include "scenario/needs.h"

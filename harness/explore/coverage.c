@@ -1,7 +1,5 @@
 #include "explore/coverage.h"
 
-#include "base/clock.h"
-
 // A fault still has effects for this long after its end, so a fault that begins in this time
 // overlaps it.
 static const double aftermath_s = 0.1;

@@ -1,10 +1,5 @@
 #include "explore/draw.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "explore/profile.h"
 #include "scenario/grammar.h"
 #include "scenario/units.h"

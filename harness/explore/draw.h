@@ -6,10 +6,6 @@
 // is in its table; a new key needs a row in draw_rows.c.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "plan/rng.h"
 #include "scenario/scenario.h"
 #include "scenario/verbs.h"

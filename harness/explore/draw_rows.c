@@ -1,7 +1,4 @@
 // The table of a scenario's keys with the values that explore draws for them.
-#include <stdio.h>
-#include <string.h>
-
 #include "explore/draw.h"
 
 #define ELSEWHERE "draw.c writes it"

@@ -1,14 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "explore/search_record.h"
 #include "explore/search_page.h"
 #include "os/workdir.h"

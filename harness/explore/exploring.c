@@ -11,13 +11,6 @@
 // draw.
 #include "explore/exploring.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/array.h"
-#include "base/clock.h"
 #include "options/locate.h"
 #include "options/command_record.h"
 #include "os/paths.h"

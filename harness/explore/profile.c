@@ -1,7 +1,5 @@
 #include "explore/profile.h"
 
-#include "base/clock.h"
-
 #define CURSOR (1u << DEQUEUE_CURSOR)
 #define SHARED (1u << DEQUEUE_SHARED)
 #define LEASED (1u << DEQUEUE_LEASED)

@@ -2,9 +2,6 @@
 // invariants are judged only with such a load.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "explore/draw.h"
 
 struct profile {

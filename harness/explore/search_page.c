@@ -1,10 +1,5 @@
 #include "explore/search_page.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/noun.h"
 #include "explore_page.h"
 #include "report/escape.h"
 #include "report/pages/template.h"

@@ -2,7 +2,6 @@
 // terminal.
 #pragma once
 
-#include "base/buf.h"
 #include "explore/search_record.h"
 
 struct page {

@@ -1,10 +1,5 @@
 #include "explore/search_record.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
 #include "base/utf8.h"
 
 // --- what was tried -----------------------------------------------------------------------

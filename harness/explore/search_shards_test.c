@@ -1,13 +1,5 @@
 // A search whose draws are dealt out to shards finds what one machine finds. The runs are made up.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/unit.h"
 #include "explore/search_page.h"
 #include "explore/search_record.h"
 #include "os/workdir.h"

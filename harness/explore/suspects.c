@@ -7,10 +7,7 @@
 #include "explore/suspects.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "options/files.h"
 #include "os/paths.h"
 #include "os/process.h"

@@ -1,8 +1,5 @@
 #include "explore/tried.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/utf8.h"
 
 enum mode mode_of(const struct scenario *s)

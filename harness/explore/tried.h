@@ -3,9 +3,7 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdint.h>
 
-#include "base/err.h"
 #include "check/check.h"
 #include "explore/draw.h"
 #include "fault/exchange.h"

@@ -1,12 +1,6 @@
 // Faults against single backends, chosen by the role that logged in.
 #include "fault/family.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"

@@ -3,12 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "fault/family.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"

@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // True when the bytes stay on this machine or the conninfo has sslmode=disable, and no setting of
 // the conninfo demands encryption. Otherwise false, and ERR_SKIP names the setting.

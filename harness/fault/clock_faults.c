@@ -2,11 +2,8 @@
 #include "fault/family.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "base/noun.h"
 #include "os/own_clock.h"
 #include "postgres/sql.h"
 

@@ -1,8 +1,6 @@
 // Faults against a cluster that elects its leader.
 #include "fault/family.h"
 
-#include <stdio.h>
-
 enum cluster_fault fault_cluster_of(enum verb_id id)
 {
     switch (id) {

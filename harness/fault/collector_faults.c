@@ -1,12 +1,6 @@
 // Faults against the collector's own processes.
 #include "fault/family.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "os/interrupt.h"
 #include "os/process.h"
 

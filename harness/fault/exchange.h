@@ -2,8 +2,6 @@
 // message, and exchange_state returns the state.
 #pragma once
 
-#include <stdbool.h>
-
 #include "fault/wire.h"
 
 // The states, from the least busy to the busiest.

@@ -1,10 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "base/unit.h"
 #include "fault/exchange.h"
 
 // Takes messages such as "cQ" or "sZI": the sender (c client, s server), the type, the content.

@@ -13,11 +13,6 @@
 // it struck (began_ns). Nothing excuses the time between the two.
 #include "fault/family.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "fault/scheduler.h"
 #include "os/interrupt.h"
 #include "os/mutant.h"

@@ -6,10 +6,7 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "base/err.h"
 #include "fault/proxy.h"
 #include "plan/plan.h"
 #include "postgres/provider.h"

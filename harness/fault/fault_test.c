@@ -1,13 +1,7 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/unit.h"
 #include "fault/clear_text.h"
 #include "fault/family.h"
 

@@ -2,10 +2,7 @@
 #include "fault/family.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/noun.h"
 #define INSTANCES_MAX 64
 
 // Kills the collectors first, so that none of them sees its server die. The reader counts as a

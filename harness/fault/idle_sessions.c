@@ -2,10 +2,6 @@
 #include "fault/family.h"
 #include "postgres/sql.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define OTHER_DATABASE "mailproof_other"
 
 // What the fault hold-horizon keeps while it lasts.

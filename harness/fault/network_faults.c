@@ -2,10 +2,6 @@
 // between two network namespaces.
 #include "fault/family.h"
 
-#include <stdio.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "os/interrupt.h"
 
 static const int64_t cut_wait_ns = 5 * NS_PER_S;

@@ -10,8 +10,6 @@
 // network whose silence TCP notices there is os/netns.h (`through: kernel`).
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "fault/exchange.h"
 #include "fault/transcript.h"
 #include "postgres/provider.h"

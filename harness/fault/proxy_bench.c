@@ -4,13 +4,8 @@
 // proxy_bench SOCKET serve: prints the conninfo of a proxy and keeps it until standard input ends,
 // for programs that run through it.
 #include <libpq-fe.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "fault/proxy.h"
 #include "measure/histogram.h"
 

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 
-#include "base/clock.h"
 #include "fault/proxy_link.h"
 #include "fault/proxy.h"
 #include "plan/rng.h"

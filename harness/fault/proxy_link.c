@@ -1,12 +1,7 @@
 #include "fault/proxy_link.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 
 #define CHUNK (64u << 10)
 

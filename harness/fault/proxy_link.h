@@ -2,7 +2,6 @@
 // the protocol's framing. The proxy owns the link and calls these functions under its lock.
 #pragma once
 
-#include "base/buf.h"
 #include "fault/exchange.h"
 #include "fault/wire.h"
 #include "scenario/verbs.h"

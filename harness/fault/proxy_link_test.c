@@ -1,15 +1,9 @@
 // One connection through the proxy, over socket pairs and with a clock that the test sets.
 #include "fault/proxy_link.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 
 #define STARTUP "\0\0\0\x09\0\3\0\0\0"
 #define QUERY "Q\0\0\0\6;\0"

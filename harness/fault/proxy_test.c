@@ -1,16 +1,10 @@
 // Tests the proxy when the process has no descriptor left for a client.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/unit.h"
 #include "fault/proxy_inside.h"
 
 #define REFUSALS 3

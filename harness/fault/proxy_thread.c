@@ -7,15 +7,11 @@
 // The server's address is asked for each client, because a fault may have moved it. A client that
 // does not know the run's password is cut before the server sees a byte: the proxy connects from a
 // place that the server may trust.
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "fault/proxy_inside.h"
 
 void proxy_remove_link(struct proxy *p, size_t i, bool reset)

@@ -1,9 +1,6 @@
 // Faults of the reader of the collector's output. The harness is that reader.
 #include "fault/family.h"
 
-#include <stdio.h>
-
-#include "base/noun.h"
 #define INSTANCES_MAX 64
 
 static bool pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)

@@ -3,7 +3,6 @@
 // have begun; some of these may have ended.
 #pragma once
 
-#include "base/clock.h"
 #include "fault/fault.h"
 
 // Returns the lasting fault to undo next and sets *at_ns to the time for it; NULL and CLOCK_NEVER

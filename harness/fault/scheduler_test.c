@@ -1,9 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "fault/scheduler.h"
 
 #define RUN_NS (1000 * NS_PER_S) // the run's clock does not begin at 0

@@ -1,8 +1,4 @@
 // Faults of the sender that answers the collector's lines. The harness is that sender.
-#include <stdio.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "fault/family.h"
 #include "os/interrupt.h"
 #include "subject/mock_sender.h"

@@ -1,11 +1,6 @@
 // Faults against the whole server.
 #include "fault/family.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "os/interrupt.h"
 #include "postgres/local/disk.h"
 #include "postgres/sql.h"

@@ -1,13 +1,6 @@
 // Faults of the server's disk while it has power.
 #include "fault/family.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "os/interrupt.h"
 #include "postgres/local/disk.h"
 

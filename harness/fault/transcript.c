@@ -1,8 +1,6 @@
 #include "fault/transcript.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LINKS_MAX 64
 #define NAMES_MAX 64

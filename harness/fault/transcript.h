@@ -3,9 +3,6 @@
 // session, so it keeps TRANSCRIPT_MAX messages; later ones are only counted.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/buf.h"
 #include "fault/wire.h"
 
 #define TRANSCRIPT_MAX 10000    // entries

@@ -1,8 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "fault/transcript.h"
 
 // Takes a message such as "cP" or "sC": the sender (c client, s server), the type. Its content may

@@ -2,10 +2,6 @@
 // only where messages begin and what type they have. Pure: bytes in, boundaries out.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "scenario/messages.h"
 
 enum wire_phase {

@@ -1,11 +1,6 @@
 // The framing finds the same messages whatever the size of the pieces in which the bytes come.
+#include "base/unit.h"
 #include "fault/wire.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #define BYTES(text) text, sizeof(text) - 1
 

@@ -2,9 +2,6 @@
 // with a reason. The parser guesses nothing and accepts only what the grammar allows. It must
 // accept all that the grammar plainly allows.
 #include <regex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fuzz/fuzz.h"
 #include "wire/answer.h"

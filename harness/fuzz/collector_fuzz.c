@@ -3,9 +3,6 @@
 //
 // The input is a batch: for each token a byte of flags, then email, login, secret and code, each
 // with a length of one byte.
-#include <stdlib.h>
-#include <string.h>
-
 #include "fuzz/fuzz.h"
 #include "fuzz/key.h"
 #include "subject/decoder.h"

@@ -1,9 +1,5 @@
 #include "fuzz/files.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "fuzz/fuzz.h"
 
 #define FILES_MAX 128

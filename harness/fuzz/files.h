@@ -3,7 +3,7 @@
 // open a file of the machine.
 #pragma once
 
-#include <stddef.h>
+#include "base/base.h"
 
 // Adds a file that can be read from now on. The content is not copied.
 void files_add(const char *path, const void *data, size_t len);

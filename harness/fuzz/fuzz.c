@@ -1,9 +1,5 @@
 #include "fuzz/fuzz.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 void fuzz_fail(const char *file, int line, const char *what)
 {
     fprintf(stderr, "%s:%d: this must hold: %s\n", file, line, what);

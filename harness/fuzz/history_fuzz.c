@@ -4,14 +4,9 @@
 // The input: a byte that chooses the scenario, then the history uncompressed, which zlib reads as
 // well.
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "base/clock.h"
 #include "fuzz/fuzz.h"
 #include "ledger/history.h"
 #include "story/story.h"

@@ -2,9 +2,6 @@
 // accepted has exactly one spelling: encoded again, it gives the bytes that were read.
 //
 // The input: two bytes from which the sizes of the pieces are drawn, then the output.
-#include <stdlib.h>
-#include <string.h>
-
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 

@@ -1,7 +1,6 @@
 #include "fuzz/mutate.h"
 
 #include <ctype.h>
-#include <string.h>
 
 struct draft {
     struct rng *rng;

@@ -2,9 +2,6 @@
 // every machine.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "plan/rng.h"
 
 // Changes `data` in a few places; `other` is an input to take pieces from.

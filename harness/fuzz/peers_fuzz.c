@@ -5,10 +5,6 @@
 //
 // The input: a byte of flags for each answer, then its rows. A cell is a length (255: null) and so
 // many bytes; the number of rows and the milliseconds since the last answer come first.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "fuzz/fuzz.h"
 #include "fuzz/key.h"
 #include "loop/work.h"

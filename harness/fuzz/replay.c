@@ -7,15 +7,9 @@
 // An input that ends the program is left in the working folder under the name that is printed.
 // --write only stores the seeds that the target makes itself.
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "fuzz/fuzz.h"
 #include "fuzz/mutate.h"

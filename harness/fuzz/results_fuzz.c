@@ -4,8 +4,6 @@
 // The input: texts of result.json, each ended by a NUL. They belong in turn to one side and to the
 // other.
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <jansson.h>
 #include <math.h>

@@ -1,7 +1,5 @@
 #include "fuzz/same.h"
 
-#include <string.h>
-
 #include "scenario/grammar.h"
 
 static const char *same_table(const struct table *t, const void *a, const void *b);

@@ -4,9 +4,6 @@
 // The input is a scenario file. Lines that begin with "--set " are options, and those after a line
 // "--trace" are the file of recorded times.
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fuzz/files.h"
 #include "fuzz/fuzz.h"

@@ -1,8 +1,5 @@
 // A scraper may send anything. Only GET /metrics over HTTP/1.0 or 1.1 is served. A status that was
 // given once stays, however many bytes follow.
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/scrape.h"
 #include "fuzz/fuzz.h"
 

@@ -1,9 +1,6 @@
 // Any text is either refused, with the place and the reason, or is a story. A story can be judged,
 // and is the same after it is written with all its defaults and read again.
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "check/check.h"
 #include "fuzz/files.h"

@@ -3,9 +3,6 @@
 //
 // The input: a byte of flags, four bytes from which the sizes of the pieces are drawn, and the
 // bytes of one direction.
-#include <stdlib.h>
-#include <string.h>
-
 #include "fault/wire.h"
 #include "fuzz/fuzz.h"
 #include "plan/rng.h"

@@ -1,9 +1,5 @@
 #include "ledger/handlers.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 #define NONE UINT32_MAX
 
 // Returns when the handler ended, by its answer or by the end of its process. *died: its process

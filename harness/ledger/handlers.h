@@ -2,8 +2,6 @@
 // to end (collector.sender). Pure. Times are in ns.
 #pragma once
 
-#include <stdint.h>
-
 #include "ledger/ledger.h"
 
 struct handlers {

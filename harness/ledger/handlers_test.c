@@ -1,10 +1,5 @@
 // Handlers that die, run at once, or fail each time, read from a log of a few lines.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "ledger/handlers.h"
 
 enum { LINES = 6 };

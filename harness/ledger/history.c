@@ -13,8 +13,6 @@
 #include "ledger/history.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ledger/pack.h"
 #include "ledger/pack_observed.h"

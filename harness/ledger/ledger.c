@@ -1,9 +1,5 @@
 #include "ledger/ledger.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 bool ledger_init(struct ledger *l, const struct scenario *s, const struct plan *p, struct err *e)
 {
     *l = (struct ledger){.scenario = s, .plan = p};

@@ -7,10 +7,7 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/err.h"
 #include "fault/fault.h"
 #include "ledger/rows.h"
 #include "load/load.h"

@@ -10,13 +10,7 @@
 #include "ledger/ledger.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
-#include "base/buf.h"
 #include "ledger_sql.h"
 #include "plan/names.h"
 #include "postgres/sql.h"

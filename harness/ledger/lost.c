@@ -2,9 +2,6 @@
 // times a second; the numbers that the database no longer holds date the loss.
 #include "ledger/ledger.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "postgres/sql.h"
 
 // Returns when the commit of this sample was acknowledged.

@@ -1,9 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "ledger/ledger.h"
 
 enum { SAMPLES = 20 };

@@ -1,11 +1,7 @@
 #include "ledger/pack.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
-
-#include "base/clock.h"
 
 enum { BUFFER = 1 << 16 };
 

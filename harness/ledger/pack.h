@@ -6,11 +6,7 @@
 // failure returns 0.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 struct pack;
 

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
 static const uint64_t no_limit = UINT64_MAX; // for numbers that need no limit
 static const uint64_t processes_max = 1000000;
 

@@ -2,8 +2,6 @@
 // schema's triggers change them.
 #pragma once
 
-#include <stddef.h>
-
 #include "plan/plan.h"
 
 // What these columns held at the end of the run. sql/tokens.sql has the same numbers.

@@ -1,8 +1,5 @@
 // Inserts the accounts that must exist before the load: active accounts for recovery tokens, and
 // those that upserts conflict with.
-#include <stdio.h>
-
-#include "base/buf.h"
 #include "load/load.h"
 #include "plan/names.h"
 #include "postgres/sql.h"

@@ -1,8 +1,5 @@
 #include "load/change.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "load_sql.h"
 
 // The pause before change_due is called again for a due change whose insert is not answered yet.

@@ -10,11 +10,9 @@
 // may use a channel at a time.
 #pragma once
 
-#include <stddef.h>
 #include <sys/types.h>
 
-#include "base/clock.h"
-#include "base/err.h"
+#include "base/base.h"
 
 #define CHANNEL_LINE_MAX 1024
 #define CHANNEL_SILENCE_NS (10 * NS_PER_S)

@@ -8,10 +8,7 @@
 #include "load/conn.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "load/change.h"
 #include "load/txn.h"
 

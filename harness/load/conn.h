@@ -2,7 +2,6 @@
 // load.c decides when the connection does what; this module does it and records the outcome.
 #pragma once
 
-#include "base/buf.h"
 #include "load/load.h"
 
 enum conn_state {

@@ -15,10 +15,8 @@
 #include "load/load.h"
 
 #include <poll.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "load/change.h"
 #include "load/conn.h"
 #include "load/producer.h"

@@ -8,10 +8,7 @@
 
 #include <libpq-fe.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/err.h"
 #include "os/stalls.h"
 #include "plan/plan.h"
 

@@ -1,10 +1,5 @@
 // load_bench CONNECTIONS max|RATE SECONDS: the generator alone, against the
 // server that the environment names. Prints one line of name=value for ci/bench.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "load/load.h"
 #include "measure/histogram.h"
 

@@ -1,16 +1,7 @@
 // Run by load_test.sh, which starts the server that PGHOST names.
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "load/load.h"
 #include "plan/names.h"
 

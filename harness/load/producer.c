@@ -1,17 +1,10 @@
 #include "load/producer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "os/other_user.h"
 #include "os/process.h"
 

@@ -1,16 +1,9 @@
 // The client of a subject, as a process, without a server.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "load/producer.h"
 
 #define LENGTH_NS (50 * NS_PER_MS)

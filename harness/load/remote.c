@@ -10,12 +10,8 @@
 // worker that gets no answer for 5 s stops by itself.
 #include "load/remote.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "load/worker_result.h"

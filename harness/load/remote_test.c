@@ -1,14 +1,8 @@
 // Several generators, without a server: clocks, the merging of records, what a lost
 // worker leaves, and parcels over a socket.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "load/worker_result.h"
 #include "load/channel.h"
 #include "load/remote.h"

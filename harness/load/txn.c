@@ -8,10 +8,6 @@
 // made.
 #include "load/txn.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
 #include "load/change.h"
 #include "load_sql.h"
 #include "plan/names.h"

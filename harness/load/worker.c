@@ -1,12 +1,7 @@
 // The worker's side: makes the run's plan, carries out its part of it, and sends back the result.
 // All its times are by the clock of its machine.
 #include <dirent.h>
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <libpq-fe.h>
 

@@ -1,8 +1,6 @@
 #include "load/worker_result.h"
 
 #include <endian.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define STALLS_SENT_MAX 100000
 

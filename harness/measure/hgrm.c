@@ -1,6 +1,5 @@
 #include "measure/hgrm.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #define ROWS_PER_HALF 5

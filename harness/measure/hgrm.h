@@ -1,7 +1,6 @@
 // Writes the percentile distribution file (.hgrm) that HdrHistogram's plotters read.
 #pragma once
 
-#include "base/buf.h"
 #include "measure/histogram.h"
 
 // Appends the distribution of h. Each value is divided by `unit`, so 1e6 turns nanoseconds into

@@ -1,8 +1,6 @@
 #include "measure/histogram.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 // Grows the array to hold `index`; false without memory. The array grows by whole octaves: then it
 // moves fewer than 54 times, and its length is one that HdrHistogram itself would choose.

@@ -6,11 +6,7 @@
 // which are merged after the threads have ended. histogram_fini accepts a zeroed struct.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 // The number of buckets in an octave. From the third octave on, buckets are twice as wide as in the
 // octave before.

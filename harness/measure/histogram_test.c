@@ -1,13 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
+#include "base/unit.h"
 #include "measure/hgrm.h"
 #include "measure/histogram.h"
 

@@ -1,15 +1,10 @@
 #include "measure/hlog.h"
 
-#include <assert.h>
 #include <ctype.h>
-#include <inttypes.h>
-#include <string.h>
 #include <time.h>
 
 #include <openssl/evp.h>
 #include <zlib.h>
-
-#include "base/clock.h"
 
 // The C reader keeps a header line in 128 bytes, two of them for the newline and the NUL.
 #define HEADER_LINE_MAX 126

@@ -3,7 +3,6 @@
 // its start and the largest value in milliseconds, because readers expect these units.
 #pragma once
 
-#include "base/buf.h"
 #include "measure/histogram.h"
 
 // Appends the lines above the intervals. `comment` is one line of text. It is cut where its line

@@ -1,14 +1,7 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <string.h>
-
 #include <openssl/evp.h>
 #include <zlib.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "measure/hlog.h"
 
 static uint64_t next(uint64_t *state)

@@ -1,8 +1,6 @@
 #include "measure/slope.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "measure/stats.h"
 

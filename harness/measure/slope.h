@@ -3,9 +3,7 @@
 // and an interval from Kendall's test of the same pairs.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define SLOPE_POINTS_MAX 1000
 #define SLOPE_POINTS_MIN 8 // fewer points give no useful interval

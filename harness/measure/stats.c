@@ -1,8 +1,6 @@
 #include "measure/stats.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 // Up to this many values on both sides together, a double holds the binomial coefficients without
 // loss.

@@ -6,9 +6,7 @@
 // all b/a. Test and interval come from the same ranks, so they do not contradict each other.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define STATS_VALUES_MAX 1000 // greatest number of values on each side
 

@@ -1,10 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
 
+#include "base/unit.h"
 #include "measure/stats.h"
 
 static void assert_near(double got, double want, double within)

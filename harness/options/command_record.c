@@ -1,8 +1,5 @@
 #include "options/command_record.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/utf8.h"
 #include "os/paths.h"
 #include "report/files/environment.h"

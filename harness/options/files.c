@@ -1,9 +1,6 @@
 #include "options/files.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "os/paths.h"
 #include "report/folder.h"

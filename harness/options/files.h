@@ -1,8 +1,7 @@
 // Names and writes the files that options ask for, such as --markdown FILE.
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/base.h"
 
 // Fills in the path <out>/<command>/<UTC time>, of a folder for a command that makes many runs. The
 // folder is not made.

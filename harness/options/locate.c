@@ -2,12 +2,8 @@
 
 #include <dirent.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
 #include "os/paths.h"
 
 static bool add_folder(struct paths *p, const char *dir, struct err *e)

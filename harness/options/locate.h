@@ -1,9 +1,6 @@
 // Finds the scenario files that the user means.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
 #include "scenario/scenario.h"
 #include "scenario/suggest.h"
 

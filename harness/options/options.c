@@ -12,12 +12,7 @@
 #include "options/options.h"
 
 #include <getopt.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
 #include "options/files.h"
 #include "options/values.h"
 #include "scenario/gone.h"

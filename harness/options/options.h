@@ -1,10 +1,6 @@
 // The options of all subcommands: one table drives parsing and --help.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
 #include "scenario/scenario.h"
 #include "shards/merge.h"
 

@@ -1,8 +1,5 @@
 #include "options/skips.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "scenario/needs.h"
 #include "scenario/suggest.h"
 

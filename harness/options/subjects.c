@@ -1,10 +1,5 @@
 #include "options/subjects.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
 #include "scenario/needs.h"
 #include "subject/manifest.h"
 

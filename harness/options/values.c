@@ -1,10 +1,5 @@
 #include "options/values.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "os/other_user.h"
 #include "os/child_env.h"
 #include "scenario/grammar.h"

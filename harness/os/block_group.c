@@ -1,13 +1,8 @@
 #include "os/block_group.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/fs.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 // Marks a folder as the top of folder hierarchies (chattr +T). ext4 then spreads the folders in it
 // over the block groups.

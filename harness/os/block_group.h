@@ -9,7 +9,7 @@
 
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // Makes an empty folder with mode 0700 that belongs to `uid` and `gid`. `path` must not exist, but
 // its parent folder must. From then on, ext4 also spreads other new folders of that parent over its

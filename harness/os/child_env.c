@@ -1,11 +1,6 @@
 #include "os/child_env.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
 
 extern char **environ;
 

@@ -6,9 +6,7 @@
 // this one starts knows them, too.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define CHILD_ENV_PASSED "MAILPROOF_PASS_ENV" // names of further variables, with commas between
 

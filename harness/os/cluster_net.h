@@ -7,9 +7,7 @@
 // the last process in them are gone.
 #pragma once
 
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define CLUSTER_NET_MEMBERS 3
 #define CLUSTER_NET_MIDDLE_ADDRESS "192.0.2.1"

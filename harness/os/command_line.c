@@ -1,9 +1,5 @@
 #include "os/command_line.h"
 
-#include <string.h>
-
-#include "base/array.h"
-
 bool command_line_split(char ***words, size_t *count, const char *line, struct err *e)
 {
     if (!array_grow(words, *count, 1, sizeof **words))

@@ -1,9 +1,7 @@
 // Splits a command line at its blanks. There are no quotes, because no shell is involved.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 // Appends the words of a line to the array, which stays NULL-terminated. The caller frees each word
 // and the array.

@@ -1,11 +1,7 @@
 #include "os/interrupt.h"
 
 #include <signal.h>
-#include <stddef.h>
 #include <time.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 
 static volatile sig_atomic_t pending;  // the signal that interrupts; 0: none
 static volatile sig_atomic_t asked;    // the signal that asks for an end; 0: none

@@ -2,8 +2,7 @@
 // still stops and removes everything that it started.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "base/base.h"
 
 // Installs the handlers for INT, TERM and HUP; ignores PIPE. If HUP was ignored before, as under
 // nohup, it stays ignored. If CHLD was ignored, it is not any more.

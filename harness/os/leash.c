@@ -10,16 +10,10 @@
 // After SIGUSR1 the leash survives its parent (--keep). It exits when it has no descendants any
 // more: with 0 after SIGTERM, otherwise with 1. It exits with 127 when the program cannot be
 // started.
-#include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/process.h"
 
 #define FAMILY_MAX 4096

@@ -4,7 +4,7 @@
 // must then fail; ci/mutants tries all the names. In every other build this compiles to nothing.
 #pragma once
 
-#include <stdbool.h>
+#include "base/base.h"
 
 #ifdef MAILPROOF_MUTANTS
 // True when MAILPROOF_MUTANT is KIND:NAME.

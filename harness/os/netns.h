@@ -6,10 +6,7 @@
 // these are gone, for whatever reason, the kernel removes the namespaces and the cable.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 // Addresses that are set aside for documentation, so that they hide no real ones.
 #define NETNS_SERVER_ADDRESS "192.0.2.1"

@@ -1,9 +1,6 @@
 #include "os/other_user.h"
 
 #include <pwd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 bool other_user_choose(const char *name, struct err *e)
 {

@@ -6,9 +6,6 @@
 // too.
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/err.h"
 #include "os/process.h"
 
 #define OTHER_USER_VARIABLE "MAILPROOF_AS"

@@ -2,11 +2,7 @@
 
 #include <fcntl.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "os/paths.h"
 #include "os/process.h"

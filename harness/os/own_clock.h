@@ -5,11 +5,8 @@
 // It has no effect on a program that is linked statically or drops its environment.
 #pragma once
 
-#include <limits.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "os/child_env.h"
 
 struct own_clock {

@@ -1,12 +1,7 @@
-#include <stdlib.h>
 #include "os/paths.h"
 
-#include <errno.h>
 #include <libgen.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
 {

@@ -2,11 +2,7 @@
 // share/mailproof when it is installed.
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/base.h"
 
 // Finds the absolute path of `name` below the share folder, such as scenarios or migrations.
 MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);

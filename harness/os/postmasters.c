@@ -1,17 +1,10 @@
 #include "os/postmasters.h"
 
 #include <glob.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/segments.h"

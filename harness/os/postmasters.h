@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // Notes in the folder that this postmaster was started for it.
 MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);

@@ -2,21 +2,15 @@
 
 #include <dirent.h>
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/child_env.h"
 
 #define GROUP_MAX 256

@@ -6,12 +6,9 @@
 // harness that is killed with SIGKILL.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // How to start a child. The standard streams are descriptors that the caller keeps; -1: /dev/null.
 struct process_spec {

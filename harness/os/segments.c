@@ -2,16 +2,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 // The beginning of PGShmemHeader in PostgreSQL's storage/pg_shmem.h.
 #define HEADER_MAGIC 679834894

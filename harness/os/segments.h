@@ -7,10 +7,10 @@
 // When the folder is removed instead, the harness must remove the segments.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 #include <time.h>
+
+#include "base/base.h"
 
 // A postmaster's pid, and the time (wall clock) in which the pid was its own: from `since` to
 // before `until`. Another server may have the pid later.

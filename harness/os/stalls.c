@@ -1,9 +1,5 @@
 #include "os/stalls.h"
 
-#include <stdlib.h>
-
-#include "base/array.h"
-
 bool stalls_keep(struct stalls *s, struct stall stall)
 {
     if (!array_grow(&s->kept, s->kept_count, 1, sizeof stall))

@@ -2,9 +2,7 @@
 // long. The caller measures the times.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 // A loop that stands still for less than this is at work and not stalled.
 #define STALLS_LEAST_NS INT64_C(5000000)

@@ -2,14 +2,8 @@
 
 #include <dirent.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include "base/array.h"
-#include "base/clock.h"
 #include "os/process.h"
 #include "os/ticker.h"
 #include "os/usage.h"

@@ -5,11 +5,9 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // Sums since the watch began, so they never fall from sample to sample.
 struct starved_sample {

@@ -1,9 +1,6 @@
 #include "os/ticker.h"
 
-#include <errno.h>
 #include <time.h>
-
-#include "base/clock.h"
 
 // Sleeps until due_ns. Returns false when the ticker is to stop.
 static bool ticker_sleep_until(struct ticker *t, int64_t due_ns)

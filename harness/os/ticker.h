@@ -3,10 +3,8 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 struct ticker {
     pthread_t thread;

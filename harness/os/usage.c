@@ -1,8 +1,5 @@
 #include "os/usage.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "os/process.h"
 
 const char *usage_group_name(enum usage_group group)

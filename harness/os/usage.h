@@ -2,10 +2,9 @@
 // each group once in a while. Time that a process uses after its last round is lost.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
+
+#include "base/base.h"
 
 enum usage_group {
     USAGE_HARNESS,

@@ -10,10 +10,9 @@
 // still run in such a folder (postmasters.h), and removes their shared memory and the folder.
 #pragma once
 
-#include <limits.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 struct workdir {
     char path[PATH_MAX];

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
-
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng)
 {
     double rows = (phase->rows_from + phase->rows_to) / 2.0;

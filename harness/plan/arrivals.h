@@ -10,9 +10,6 @@
 // start, and there are more of them than the loop can need.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "plan/rng.h"
 #include "scenario/scenario.h"
 

@@ -1,9 +1,5 @@
 #include "plan/names.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <string.h>
-
 #define DIGITS_MIN 7
 #define DIGITS_MAX 9
 #define SEGMENT_DIGITS_MAX 9

@@ -6,12 +6,7 @@
 // t0000042.7.
 #pragma once
 
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
+#include "base/base.h"
 
 // Room for the longest plain name with its NUL.
 #define NAMES_MAX 48

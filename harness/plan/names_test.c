@@ -1,10 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "base/unit.h"
 #include "plan/names.h"
 
 static size_t characters(const char *utf8)

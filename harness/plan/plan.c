@@ -6,12 +6,6 @@
 // the last digit of an arrival would then depend on the machine.
 #include "plan/plan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/clock.h"
 #include "plan/arrivals.h"
 #include "plan/plan_faults.h"
 #include "plan/rng.h"

@@ -6,11 +6,6 @@
 // time. plan_fini accepts a zeroed struct.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "plan/names.h"
 #include "scenario/scenario.h"
 

@@ -1,9 +1,5 @@
 #include "plan/plan_faults.h"
 
-#include <assert.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "plan/rng.h"
 
 // The first number of the faults' random streams (see plan.c), above those of all phases. Each

@@ -3,16 +3,8 @@
 #pragma once
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "plan/plan.h"
 
 #define PRINT_MAX ((size_t)64 << 20)

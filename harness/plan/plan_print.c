@@ -1,11 +1,7 @@
 // Prints the timeline: inserts, changes and faults merged in the order of their times.
 
-#include <inttypes.h>
-#include <string.h>
-
 #include <jansson.h>
 
-#include "base/noun.h"
 #include "plan/plan.h"
 
 struct printer {

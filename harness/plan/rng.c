@@ -1,8 +1,5 @@
 #include "plan/rng.h"
 
-#include <assert.h>
-#include <stdbool.h>
-
 static uint64_t splitmix64(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;

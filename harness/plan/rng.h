@@ -3,7 +3,7 @@
 // seed gives the same numbers on every machine.
 #pragma once
 
-#include <stdint.h>
+#include "base/base.h"
 
 struct rng {
     uint64_t s[4];

@@ -6,14 +6,8 @@
 #include "postgres/provider.h"
 
 #include <arpa/inet.h>
-#include <limits.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"

@@ -1,15 +1,9 @@
 #include "postgres/durability.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
 #include "postgres/sql.h"
 

@@ -4,11 +4,7 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include "base/err.h"
 #include "postgres/provider.h"
 
 struct durability_proof {

@@ -1,12 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/unit.h"
 #include "postgres/durability.h"
 
 // The mounts of a container that runc made: a volume on a disk, the rest in an overlay.

@@ -1,16 +1,10 @@
 #include "postgres/engine.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/process.h"
 
 static const int64_t log_limit_ns = 10 * NS_PER_S;

@@ -6,10 +6,7 @@
 // two jobs, each in a container of its own, may share one engine.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define ENGINE_LABEL_MAX 96
 #define ENGINE_NAME_MAX 64

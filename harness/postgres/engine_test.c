@@ -1,8 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "postgres/engine.h"
 
 // `echo` stands for the engine. What does not fit is refused, and never left out in silence.

@@ -1,9 +1,6 @@
 #include "postgres/migrate.h"
 
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "os/paths.h"
 

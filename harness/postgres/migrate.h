@@ -3,7 +3,6 @@
 // backends.
 #pragma once
 
-#include "base/err.h"
 #include "postgres/provider.h"
 
 #define MIGRATE_COLLECTOR "mailproof_collector"

@@ -1,12 +1,5 @@
 #include "postgres/presence.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/clock.h"
-
 static const int64_t held_ns = NS_PER_S; // a transaction that is open for less is no hold
 
 void presence_fini(struct presence *p)

@@ -3,11 +3,7 @@
 // sampler sends the query. If our rights do not show the state of the sessions, there are no looks.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 struct presence_look {
     int64_t at_ns;

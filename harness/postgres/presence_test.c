@@ -1,12 +1,7 @@
 // Open transactions, look by look.
 #include "postgres/presence.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 
 static struct presence p;
 

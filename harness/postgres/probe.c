@@ -1,11 +1,5 @@
 #include "postgres/probe.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/clock.h"
 #include "os/ticker.h"
 #include "postgres/sql.h"
 

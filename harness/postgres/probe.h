@@ -3,10 +3,7 @@
 // shows how long the server's flush takes.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 struct probe_sample {
     int64_t due_ns;

@@ -1,9 +1,7 @@
 #include "postgres/provider.h"
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 PGconn *provider_connect(
     const struct server *s, const char *role, const char *dbname, struct err *e)

@@ -10,12 +10,9 @@
 // refused before the run.
 #pragma once
 
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "os/netns.h"
 #include "postgres/sql.h"
 #include "scenario/scenario.h"

@@ -9,13 +9,6 @@
 // these costs no query of its own.
 #include "postgres/sampler.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/array.h"
-#include "base/clock.h"
 #include "os/process.h"
 #include "os/segments.h"
 #include "os/ticker.h"

@@ -3,12 +3,8 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "os/usage.h"
 #include "postgres/presence.h"
 

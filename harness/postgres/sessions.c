@@ -1,12 +1,6 @@
 #include "postgres/sessions.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include "base/array.h"
-#include "base/clock.h"
 
 int64_t sessions_line_ns(const char *line)
 {

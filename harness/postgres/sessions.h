@@ -1,9 +1,7 @@
 // Finds when the sessions of a role opened, from the server's own log.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct sessions {
     int64_t *opened_ns; // owned; times on the run's clock, in order; NULL: there is no log

@@ -1,15 +1,5 @@
 // The times of a role's sessions are found in a server's log.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "postgres/sessions.h"
 
 static const char text[] =

@@ -1,11 +1,7 @@
 #include "postgres/sql.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SILENCE_MS 1000 // after so long a silence of a host, PQreset begins to connect anew
 

@@ -7,10 +7,8 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // Connects; NULL with the reason. The caller calls PQfinish.
 MUST_USE PGconn *sql_connect(const char *conninfo, struct err *e);

@@ -1,14 +1,9 @@
 #include "postgres/target.h"
 
-#include <assert.h>
-#include <errno.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #define ADDRESS_WAIT_MS 500 // longest wait for an address that neither accepts nor refuses
 

@@ -5,8 +5,7 @@
 #include <libpq-fe.h>
 #include <sys/socket.h>
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/base.h"
 
 #define TARGET_PASSWORD_LEN 32
 #define TARGET_UNIQUE_LEN 8

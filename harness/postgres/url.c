@@ -3,10 +3,6 @@
 // the server are refused before the run.
 #include "postgres/provider.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "postgres/cluster/cluster.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"

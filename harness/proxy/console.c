@@ -1,11 +1,7 @@
 #include "proxy/console.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "scenario/units.h"
 
 #define WORDS_MAX 12

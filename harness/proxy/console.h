@@ -2,11 +2,6 @@
 // without touching a proxy; console_apply carries it out.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/err.h"
 #include "fault/proxy.h"
 #include "scenario/messages.h"
 #include "scenario/verbs.h"

@@ -1,18 +1,10 @@
 // Orders are parsed and carried out correctly, and wrong ones are refused with the reason.
 #include "proxy/console.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "fault/proxy_inside.h"
 #include "proxy/control.h"
 

@@ -1,13 +1,8 @@
 #include "proxy/control.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "os/paths.h"
 #include "scenario/units.h"

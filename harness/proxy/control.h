@@ -4,10 +4,6 @@
 // report on each. Only the proxy's own user may connect.
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "proxy/console.h"
 
 #define CONTROL_CLIENTS 8

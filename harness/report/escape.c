@@ -1,7 +1,5 @@
 #include "report/escape.h"
 
-#include <string.h>
-
 #include "base/utf8.h"
 
 // True for a character that is shown as it is. XML 1.0 forbids most control characters, U+FFFE and

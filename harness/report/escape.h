@@ -1,7 +1,7 @@
 // Quotes text for XML, HTML, Markdown, links and shells.
 #pragma once
 
-#include "base/buf.h"
+#include "base/base.h"
 
 // Appends text so that XML and HTML show it unchanged, in content and in attributes. Bytes that
 // they cannot show become '?'.

@@ -1,12 +1,7 @@
 #include "report/folder.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "os/paths.h"
 #include "scenario/mark.h"

@@ -2,12 +2,6 @@
 // link beside it.
 #pragma once
 
-#include <limits.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "scenario/scenario.h"
 
 struct folder {

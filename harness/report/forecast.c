@@ -1,12 +1,8 @@
 #include "report/forecast.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/statvfs.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "report/suite.h"
 
 // Bytes of a result (KEPT) and of a server's data while it runs (SERVER), measured with the

@@ -2,9 +2,7 @@
 // while it runs.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct forecast {
     size_t runs;

@@ -1,11 +1,7 @@
 #include "report/gather.h"
 
 #include <fts.h>
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
 #include "os/paths.h"
 
 static const char *run_name(const char *folder)

@@ -1,9 +1,7 @@
 // Finds the result folders at or below a path.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 // Result folders are looked for down to this many levels below the path, which is as deep as
 // `compare --ab` and `explore` put them: compare/TIME/SIDE/SCENARIO/RUN. The limit keeps a path

@@ -1,11 +1,5 @@
 #include "report/life.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/array.h"
-#include "base/clock.h"
-#include "base/noun.h"
 #include "report/met.h"
 
 const char *life_outcome(const struct ledger *l, uint32_t token)

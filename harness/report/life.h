@@ -3,7 +3,6 @@
 // answer, and the outcome that the collector has recorded.
 #pragma once
 
-#include "base/buf.h"
 #include "ledger/ledger.h"
 
 // Receives one event: its time on the run's clock, and what happened.

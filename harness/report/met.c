@@ -1,7 +1,5 @@
 #include "report/met.h"
 
-#include "base/clock.h"
-
 static const int64_t before_ns = NS_PER_S, overdue_after_ns = 2 * NS_PER_S;
 
 // Returns the time of the last delivery or answer; 0 without one.

@@ -1,11 +1,7 @@
 #include "report/progress.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "report/suite.h"
 #include "report/terminal.h"
 

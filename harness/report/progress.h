@@ -2,8 +2,7 @@
 // five seconds. Both go to stderr, because stdout holds the verdicts.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 struct suite;
 

@@ -1,9 +1,5 @@
 #include "report/rejudge.h"
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "os/paths.h"
 #include "plan/names.h"
 #include "report/folder.h"

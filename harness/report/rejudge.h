@@ -2,7 +2,6 @@
 // struct, and one in which a step failed.
 #pragma once
 
-#include "base/err.h"
 #include "check/check.h"
 #include "ledger/history.h"
 #include "scenario/scenario.h"

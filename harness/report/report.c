@@ -1,8 +1,5 @@
 #include "report/report.h"
 
-#include <assert.h>
-#include <string.h>
-
 #include "measure/hgrm.h"
 #include "report/escape.h"
 

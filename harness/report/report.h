@@ -1,8 +1,6 @@
 // Writes the files that a run leaves for people and programs.
 #pragma once
 
-#include <stdio.h>
-
 #include "check/check.h"
 #include "report/files/environment.h"
 #include "report/folder.h"

@@ -1,16 +1,7 @@
 // Tests parts of a report that need no run.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "os/paths.h"
 #include "os/workdir.h"
 #include "report/pages/charts.h"

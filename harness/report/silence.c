@@ -5,13 +5,8 @@
 #include "report/silence.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "os/paths.h"
 #include "base/utf8.h"
 

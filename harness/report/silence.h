@@ -3,9 +3,6 @@
 // up.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "check/check.h"
 
 enum {

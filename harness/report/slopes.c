@@ -1,10 +1,7 @@
 #include "report/slopes.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "measure/stats.h"
 
 #define SAMPLES_PER_WINDOW 2 // least number of samples in a window

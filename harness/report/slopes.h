@@ -6,8 +6,6 @@
 // run, or of the segments, is warm-up and is left out.
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "measure/slope.h"
 #include "report/files/observed.h"
 

@@ -1,13 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "report/slopes.h"
 
 #define SECONDS 600

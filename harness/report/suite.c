@@ -1,13 +1,7 @@
 #include "report/suite.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/array.h"
-#include "base/clock.h"
-#include "base/noun.h"
 #include "measure/stats.h"
 #include "report/terminal.h"
 

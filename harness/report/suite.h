@@ -5,10 +5,6 @@
 // and changes nothing else, so that the terminal stays usable if the program ends.
 #pragma once
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include "base/buf.h"
 #include "check/check.h"
 #include "report/progress.h"
 

@@ -3,9 +3,6 @@
 #include "report/pages/glance.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "base/noun.h"
 
 static double figure_in(const struct report *r, enum metric_id id)
 {

@@ -1,9 +1,6 @@
 #include "report/terminal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 bool terminal_is(int fd)
 {

@@ -1,10 +1,7 @@
 // Finds out what a terminal can do, and makes lines that fit into its window.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
+#include "base/base.h"
 
 // True when the stream is a terminal that understands cursor movements.
 bool terminal_is(int fd);

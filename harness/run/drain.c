@@ -1,8 +1,6 @@
 // The steps from the end of the load to the end of the collector.
 #include "run/run.h"
 
-#include <stdio.h>
-
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "run/subject_queue.h"

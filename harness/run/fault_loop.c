@@ -2,7 +2,6 @@
 #include "run/run.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "fault/scheduler.h"
 #include "os/interrupt.h"

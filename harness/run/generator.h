@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "base/buf.h"
 #include "load/load.h"
 #include "load/remote.h"
 

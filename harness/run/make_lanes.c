@@ -1,7 +1,5 @@
 #include "run/make_lanes.h"
 
-#include <stdio.h>
-
 #include "postgres/sql.h"
 #include "scenario/leased.h"
 

@@ -3,7 +3,6 @@
 
 #include <libpq-fe.h>
 
-#include "base/err.h"
 #include "scenario/scenario.h"
 
 // Makes the lanes that the scenario sets for its collector in MAILROOM_LANES, if there are any.

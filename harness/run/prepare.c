@@ -10,9 +10,6 @@
 // takes the conninfo that leads to the server and makes one that leads to the layer itself.
 #include "run/run.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "os/interrupt.h"
 #include "os/own_clock.h"
 #include "postgres/migrate.h"

@@ -2,7 +2,6 @@
 // the steps in order, and to the files of this folder.
 #pragma once
 
-#include "base/clock.h"
 #include "fault/fault.h"
 #include "postgres/durability.h"
 #include "postgres/sessions.h"

@@ -1,17 +1,12 @@
 #include "run/run_pool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"

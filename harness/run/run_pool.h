@@ -6,11 +6,8 @@
 // end when the parent ends.
 #pragma once
 
-#include <limits.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "scenario/scenario.h"
 
 #define RUN_POOL_MAX 16

@@ -10,12 +10,8 @@
 #include "run/runner.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/noun.h"
 #include "ledger/history.h"
 #include "os/interrupt.h"
 #include "os/paths.h"

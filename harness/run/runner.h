@@ -2,10 +2,6 @@
 // collector, checks and reports together.
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-
-#include "base/err.h"
 #include "check/check.h"
 #include "ledger/handlers.h"
 #include "scenario/scenario.h"

@@ -1,7 +1,5 @@
 #include "run/shared_server.h"
 
-#include <stdio.h>
-
 #include "fault/fault.h"
 #include "postgres/sql.h"
 

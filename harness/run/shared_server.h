@@ -2,7 +2,6 @@
 // runs measures the collector and not the start of a server.
 #pragma once
 
-#include "base/err.h"
 #include "postgres/provider.h"
 #include "scenario/scenario.h"
 

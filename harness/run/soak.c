@@ -5,7 +5,6 @@
 #include "run/run.h"
 
 #include <malloc.h>
-#include <stdlib.h>
 
 #include "postgres/sql.h"
 #include "run_sql.h"

@@ -1,8 +1,6 @@
 #include "run/suite_item.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/utf8.h"
 #include "options/command_record.h"

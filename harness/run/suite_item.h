@@ -2,9 +2,7 @@
 #pragma once
 
 #include <jansson.h>
-#include <limits.h>
 
-#include "base/buf.h"
 #include "report/suite.h"
 
 struct suite_item {

@@ -1,13 +1,7 @@
+#include "base/unit.h"
 #include "run/suite_item.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void write_and_read(size_t junit_len)
 {

@@ -9,10 +9,6 @@
 // rules.c.
 #include "scenario/decode.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "scenario/gone.h"
 #include "scenario/parse.h"
 #include "scenario/quoted.h"

@@ -1,8 +1,5 @@
 // Checks the rules that concern several keys of a fault, or several faults, and so do not fit into
 // a row of the grammar.
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "scenario/rules.h"
 #include "scenario/grammar.h"
 #include "scenario/messages.h"

@@ -1,8 +1,5 @@
 #include "scenario/gone.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const struct gone rows[] = {
     {"", "documented", "promises: {no_loss: {quote: ..., url: ...}}"},
     {"field", "--html", "field --site DIR"},

@@ -2,7 +2,7 @@
 // CHANGELOG.md lists the same rows under "Upgrading"; a test compares the two.
 #pragma once
 
-#include <stddef.h>
+#include "base/base.h"
 
 struct gone {
     const char *where; // the subcommand; "": a key of scenarios and manifests

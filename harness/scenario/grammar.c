@@ -1,8 +1,5 @@
 #include "scenario/grammar.h"
 
-#include <assert.h>
-
-#include "base/clock.h"
 #include "scenario/scenario.h"
 
 #define AT(field) .offset = offsetof(struct scenario, field)

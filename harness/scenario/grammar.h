@@ -2,9 +2,7 @@
 // rows drive decoding, defaults, unknown-key errors, writing and help.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum field_type {
     FIELD_STRING,    // char *; one line, not empty

@@ -1,9 +1,6 @@
 // Lists the keys of the grammar for the help.
 #include "scenario/scenario.h"
 
-#include <stdio.h>
-
-#include "base/buf.h"
 #include "scenario/grammar.h"
 #include "scenario/units.h"
 

@@ -1,10 +1,5 @@
 #include "scenario/leased.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-
 static const char *env_text(const struct scenario *s, const char *name)
 {
     for (size_t i = 0; i < s->collector.env.count; i++)

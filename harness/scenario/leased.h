@@ -1,9 +1,6 @@
 // The settings of a scenario's collector for leases, retries and the budget.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "scenario/scenario.h"
 
 struct leased {

@@ -7,10 +7,7 @@
 // read.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
+#include "base/base.h"
 
 // Appends the mark to a scenario's text, and makes the key if there is none. Appends nothing when
 // there is no folder for the key, or when others can read the key.

@@ -1,8 +1,5 @@
 #include "scenario/messages.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "scenario/suggest.h"
 
 static const struct {

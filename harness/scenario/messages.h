@@ -2,9 +2,7 @@
 // the names to say where a connection is cut.
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 enum message_sender { MESSAGE_CLIENT, MESSAGE_SERVER };
 

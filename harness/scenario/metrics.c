@@ -1,8 +1,6 @@
 #include "scenario/metrics.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "scenario/promises.h"
 #include "scenario/scenario.h"

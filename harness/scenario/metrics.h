@@ -2,10 +2,7 @@
 // and the report take their names from it.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 struct scenario;
 

@@ -1,8 +1,5 @@
 #include "scenario/needs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "scenario/grammar.h"
 #include "scenario/leased.h"
 #include "scenario/metrics.h"

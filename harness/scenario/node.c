@@ -1,12 +1,5 @@
 #include "scenario/node.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-
 struct node *node_new(enum node_kind kind, const char *text, const struct origin *origin)
 {
     struct node *n = calloc(1, sizeof *n);

@@ -4,10 +4,7 @@
 // node_free frees a node and everything below it and accepts NULL.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define NODE_DEPTH_MAX 16
 

@@ -1,8 +1,6 @@
 // The maps `allow`, `judged` and `expect`, whose keys are the metrics of metrics.h.
 #include "scenario/decode.h"
 
-#include <string.h>
-
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
 #include "scenario/units.h"

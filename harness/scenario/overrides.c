@@ -1,12 +1,8 @@
 #include "scenario/overrides.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "scenario/parse.h"
-#include "base/noun.h"
 #include "base/utf8.h"
 
 // Below these keys a name may hold dots, and a value is free text.

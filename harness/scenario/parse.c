@@ -1,8 +1,5 @@
 #include "scenario/parse.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <yaml.h>
 
 struct reader {

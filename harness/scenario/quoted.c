@@ -1,8 +1,5 @@
 #include "scenario/quoted.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "scenario/decode.h"
 #include "scenario/gone.h"
 #include "scenario/suggest.h"

@@ -2,8 +2,6 @@
 // `promises: {no_loss: {quote: …, url: …}}` lists the same words with their evidence.
 #pragma once
 
-#include <stddef.h>
-
 #include "scenario/grammar.h"
 #include "scenario/node.h"
 

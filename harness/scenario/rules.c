@@ -1,11 +1,7 @@
 #include "scenario/rules.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "scenario/grammar.h"
 #include "scenario/metrics.h"
 #include "scenario/trace.h"

@@ -2,10 +2,7 @@
 #include "scenario/rules.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "scenario/metrics.h"
 
 // Scales a time, in whole milliseconds, but never down to 0, which would mean something else. A

@@ -1,12 +1,7 @@
 #include "scenario/scenario.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "scenario/rules.h"
 #include "scenario/decode.h"
 #include "scenario/mark.h"

@@ -6,12 +6,6 @@
 // folders do not check again.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "scenario/promises.h"
 #include "scenario/verbs.h"
 

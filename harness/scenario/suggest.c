@@ -1,8 +1,5 @@
 #include "scenario/suggest.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -1,7 +1,7 @@
 // Finds the known word that is nearest to an unknown one, for "did you mean".
 #pragma once
 
-#include <stddef.h>
+#include "base/base.h"
 
 #define SUGGEST_WORD_MAX 40 // a longer word gets no suggestion
 

@@ -1,14 +1,7 @@
 #include "scenario/trace.h"
 
-#include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
-#include "base/clock.h"
 #include "scenario/units.h"
 
 #define LINE_MAX_LEN 4096 // longest line, with all columns that a recording has after the time

@@ -6,8 +6,6 @@
 // that an option gives is the user's own.
 #include "scenario/rules.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/utf8.h"

@@ -2,11 +2,6 @@
 
 #include <math.h>
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 
 #define DIGITS_MAX 9
 #define BILLION INT64_C(1000000000)

@@ -5,11 +5,7 @@
 // before and nine after the point, so that writing one gives back what was read.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/base.h"
 
 // Reads "20s" or "1.5ms": a number and one of us, ms, s, m, h. The result is in nanoseconds.
 MUST_USE bool units_duration(const char *text, int64_t *ns, struct err *e);

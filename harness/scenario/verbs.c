@@ -1,10 +1,5 @@
 #include "scenario/verbs.h"
 
-#include <assert.h>
-#include <string.h>
-
-#include "base/clock.h"
-
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
 #define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // parameters of verbs that end a process
 

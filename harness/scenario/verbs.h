@@ -2,9 +2,7 @@
 // out are in fault/.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 enum fault_target { TARGET_COLLECTOR, TARGET_LOAD, TARGET_ALL, TARGET_LISTENER, TARGET_SERVER };
 

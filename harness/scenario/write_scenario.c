@@ -1,7 +1,5 @@
 // Implements scenario_write with the same tables that drive the reading.
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "scenario/grammar.h"

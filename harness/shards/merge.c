@@ -1,12 +1,8 @@
 #include "shards/merge.h"
 
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
-#include "base/noun.h"
 #include "os/paths.h"
 
 // Records are looked for this many levels below a folder: enough for a CI that puts each shard's

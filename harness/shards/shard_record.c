@@ -1,10 +1,5 @@
 #include "shards/shard_record.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "os/paths.h"
 #include "shards/merge.h"
 

@@ -9,12 +9,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <limits.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // A shard is the part of a command's numbered items that one machine does: shard 3 of 16 has the
 // items whose numbers leave the remainder 2 when divided by 16. So each machine knows its part

@@ -1,14 +1,6 @@
 // Work is dealt out once and completely, a record goes on where it ended, and the records of shards
 // are one record again, in whatever order they are named.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/unit.h"
 #include "os/workdir.h"
 #include "shards/merge.h"
 

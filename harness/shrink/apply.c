@@ -1,8 +1,6 @@
 // sketch_apply: makes a smaller scenario by taking away from the whole scenario what the sketch
 // takes away.
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "scenario/metrics.h"
 #include "shrink/sketch.h"

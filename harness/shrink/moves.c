@@ -6,7 +6,6 @@
 // taken away by delta debugging (Zeller's ddmin), which finds a minimal set in a number of runs
 // that is quadratic at worst and mostly near linear. Everything else is halved or left out, one
 // thing at a time.
-#include "base/clock.h"
 #include "shrink/search.h"
 
 static const int64_t shortest_ns = 200 * NS_PER_MS; // shortest load that is tried

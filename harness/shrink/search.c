@@ -1,10 +1,5 @@
 #include "shrink/search.h"
 
-#include <limits.h>
-#include <stdlib.h>
-
-#include "base/array.h"
-
 static const int tries_max = 3;         // most tries of a candidate that does not fail
 static const size_t steps_back_max = 3; // most steps back to larger sketches, once a sketch has
                                         // failed again

@@ -1,16 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/array.h"
-#include "base/clock.h"
+#include "base/unit.h"
 #include "plan/rng.h"
 #include "shrink/search.h"
 

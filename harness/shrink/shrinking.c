@@ -1,12 +1,7 @@
 #include "shrink/shrinking.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "options/files.h"
 #include "compare/compare.h"
 #include "ledger/history.h"

@@ -2,8 +2,6 @@
 // files that are written at the end.
 #pragma once
 
-#include <limits.h>
-
 #include "options/options.h"
 #include "postgres/provider.h"
 #include "report/files/stored.h"

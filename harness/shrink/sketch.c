@@ -1,10 +1,5 @@
 #include "shrink/sketch.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-
 // Allocates the arrays of a sketch. False when memory is short; the sketch is then freed.
 static bool allocate_sketch(struct sketch *k, const struct whole *w, struct err *e)
 {

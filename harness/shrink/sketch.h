@@ -5,11 +5,6 @@
 // sketch_apply makes a scenario of a sketch. All functions are pure.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "plan/plan.h"
 #include "scenario/scenario.h"
 

@@ -9,11 +9,6 @@
 // any order. Kinds are built in the order of enum event_kind, because the defaults of later kinds
 // depend on earlier ones: the end of a process on that of the run, the writer of a line on the
 // processes that live.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
 #include "story/event.h"
 
 struct build {

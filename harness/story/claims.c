@@ -5,11 +5,7 @@
 // claim names must hold, so that a story also shows what its author did not expect.
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
 #include "story/event.h"
 
 // --- reading --------------------------------------------------------------------------------

@@ -1,7 +1,4 @@
 // The fields of an event: which words are given, what the fields hold, and which are times.
-#include <stdlib.h>
-#include <string.h>
-
 #include "story/event.h"
 
 // Reads the integer of `size` bytes at offset `at` of the event.

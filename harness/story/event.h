@@ -13,10 +13,6 @@
 // must know which of its words were given.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/buf.h"
-#include "base/clock.h"
 #include "story/story.h"
 
 #define STORY_EVENTS_MAX 50000u  // events of one story, repetitions included

@@ -1,7 +1,4 @@
 // The maps of a story's faults, which become a part of its scenario.
-#include <stdio.h>
-#include <string.h>
-
 #include "scenario/parse.h"
 #include "story/event.h"
 

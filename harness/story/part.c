@@ -6,11 +6,7 @@
 //
 // Rejected: to collect what a finding depends on. Each invariant would need a rule for that.
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "plan/names.h"
 #include "story/event.h"
 

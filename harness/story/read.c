@@ -2,12 +2,7 @@
 #include "story/event.h"
 
 #include <ctype.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
 #include "scenario/grammar.h"
 #include "scenario/overrides.h"
 #include "scenario/parse.h"

@@ -3,18 +3,9 @@
 // out wrong; the test says when one of them begins to come out right.
 //
 #include <dirent.h>
-#include <limits.h>
-#include <stdio.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "check/check.h"
 #include "story/story.h"
 

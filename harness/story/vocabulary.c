@@ -1,8 +1,6 @@
 // The words of each kind of event, the field that each fills, and where the records are kept.
 #include "story/event.h"
 
-#include <assert.h>
-
 #define AT(field) .at = FIELD(field), .size = sizeof(((struct event *)NULL)->field)
 #define BITS(bits, value) .flag = (value), .mask = (bits)
 #define BURIED (TOKEN_DEAD_LETTER | TOKEN_DEAD_LETTER_AGAIN)

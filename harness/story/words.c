@@ -1,8 +1,5 @@
 // One line of a story: text to event, and back, by the rows of vocabulary.c.
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "ledger/rows.h"
 #include "scenario/suggest.h"

@@ -7,11 +7,6 @@
 // A history keeps its records kind by kind, and people read a story in the order of time. So the
 // text is written kind by kind, too, and its pieces are sorted. Sorting events instead would need
 // 600 bytes of memory for each.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
 #include "plan/names.h"
 #include "story/event.h"
 

@@ -1,8 +1,5 @@
 // From the records of a history to events, for the kinds whose records stand in an array, and for
 // what the tables hold at the end.
-#include <stdlib.h>
-#include <string.h>
-
 #include "story/event.h"
 
 // Gives the event the words that say how the process ended, without those that a reader assumes.

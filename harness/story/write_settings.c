@@ -1,7 +1,4 @@
 // Writes the settings of a scenario that differ from those with which every story begins.
-#include <stdio.h>
-#include <string.h>
-
 #include "scenario/parse.h"
 #include "story/event.h"
 

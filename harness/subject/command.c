@@ -1,15 +1,9 @@
 #include "subject/command.h"
 
-#include <limits.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <libpq-fe.h>
 
-#include "base/array.h"
-#include "base/clock.h"
 #include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"

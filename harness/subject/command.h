@@ -1,9 +1,6 @@
 // How the collector under test is started: its argv and its environment.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
 #include "os/child_env.h"
 #include "scenario/scenario.h"
 

@@ -4,11 +4,6 @@
 // collector's code is not repeated here and overlooked.
 #include "subject/decoder.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

@@ -2,9 +2,7 @@
 // `action,email,login,secret,code` repeated, one line per batch (spec, "Output line"). Pure.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 #define DECODE_SECRET_LEN 32
 #define DECODE_FIELDS 5

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "os/process.h"
 #include "base/utf8.h"

@@ -1,12 +1,8 @@
 #include "subject/identity.h"
 
-#include <limits.h>
 #include <openssl/evp.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
 #include "os/paths.h"
 
 // How many words of a command are examined: interpreter, script, and what they load.

@@ -3,12 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/array.h"
 #include "os/process.h"
 
 static const int64_t look_pause_ns = 50 * NS_PER_MS; // time from one look to the next

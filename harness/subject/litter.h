@@ -6,7 +6,6 @@
 // only if it still lives LITTER_GRACE_NS after the collector's end; it is then killed.
 #pragma once
 
-#include "base/clock.h"
 #include "subject/subject.h"
 
 // The second that a collector has at TERM, plus half a second, the longest slack that a run

@@ -1,12 +1,7 @@
 #include "subject/manifest.h"
 
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"

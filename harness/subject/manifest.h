@@ -3,12 +3,6 @@
 // subject.
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "scenario/quoted.h"
 
 #define MANIFEST_NONE "none"

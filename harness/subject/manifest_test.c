@@ -1,17 +1,9 @@
 // Every subject that comes with mailproof has a manifest that can be read. A wrong manifest is
 // refused with the place of the mistake.
+#include "base/unit.h"
 #include "subject/manifest.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "os/paths.h"
 #include "scenario/promises.h"

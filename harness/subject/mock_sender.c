@@ -1,11 +1,5 @@
 #include "subject/mock_sender.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/array.h"
-#include "base/clock.h"
 #include "plan/rng.h"
 
 #define SENDER_STREAM UINT64_C(0x5e4de500000000)

@@ -6,11 +6,6 @@
 // next process. It is owned by the thread that reads the process's output.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "scenario/scenario.h"
 #include "subject/subject.h"
 

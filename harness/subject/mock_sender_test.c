@@ -1,13 +1,5 @@
 // The sender that the harness plays: what it answers, and when it dies.
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <string.h>
-#include <unistd.h>
-
+#include "base/unit.h"
 #include "subject/mock_sender.h"
 
 // A sender that dies of an attempt has given the answers that were due before that. It gives no

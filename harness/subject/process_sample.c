@@ -1,8 +1,6 @@
 #include "subject/process_sample.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "os/process.h"
 

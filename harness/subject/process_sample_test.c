@@ -1,18 +1,11 @@
 // Memory, processor time and starvation of real processes.
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "subject/process_sample.h"
 
 static void process_sample_are_read(void **state)

@@ -1,13 +1,7 @@
 #include "subject/reader.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
-#include "base/clock.h"
-#include "base/noun.h"
 #include "plan/names.h"
 
 bool reader_init(struct reader *r, const unsigned char *key, size_t token_count, struct err *e)

@@ -4,7 +4,6 @@
 
 #include <stdatomic.h>
 
-#include "base/buf.h"
 #include "plan/plan.h"
 #include "subject/decoder.h"
 #include "subject/subject.h"

@@ -1,16 +1,12 @@
 // reader_bench TOKENS: measures how fast one core splits, decodes, checks and keeps lines, and how
 // much memory they take. The lines have ten tokens each and are fed in pieces as large as a pipe
 // gives them. Every token is signed, and every signature is checked.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
-#include "base/clock.h"
 #include "plan/names.h"
 #include "subject/reader.h"
 

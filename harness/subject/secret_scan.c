@@ -1,11 +1,6 @@
 #include "subject/secret_scan.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include <openssl/evp.h>
-
-#include "base/array.h"
 
 enum {
     HEX_LEN = 2 * SECRET_SCAN_SECRET_LEN,

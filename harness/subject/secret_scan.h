@@ -7,11 +7,7 @@
 // costs little more than its reading.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define SECRET_SCAN_SECRET_LEN 32
 #define SECRET_SCAN_BYTES_MAX                                                                      \

@@ -1,14 +1,7 @@
 // Secrets in logs: as hex and base64, alone and within longer data.
+#include "base/unit.h"
 #include "subject/secret_scan.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 #include <openssl/evp.h>
 
 static unsigned char secret[SECRET_SCAN_SECRET_LEN];

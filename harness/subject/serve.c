@@ -9,12 +9,9 @@
 // late itself.
 #include "subject/serve.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "os/process.h"
 #include "subject/process_sample.h"

@@ -7,8 +7,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "subject/litter.h"
 #include "subject/reader.h"
 #include "subject/mock_sender.h"

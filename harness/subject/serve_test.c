@@ -1,19 +1,10 @@
 // Tests the subject with real processes: scripts that run a collector, processes that end at any
 // moment, and failures of the harness itself.
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "os/process.h"
 #include "subject/subject.h"
 

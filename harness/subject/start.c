@@ -9,16 +9,10 @@
 // run fails and gives no verdict on the collector.
 #include "subject/serve.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "os/other_user.h"
 #include "os/process.h"

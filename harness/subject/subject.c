@@ -1,12 +1,7 @@
 #include "subject/subject.h"
 
-#include <assert.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "os/paths.h"
 #include "os/process.h"

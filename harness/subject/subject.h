@@ -7,12 +7,8 @@
 #pragma once
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "os/netns.h"
 #include "os/stalls.h"
 #include "scenario/scenario.h"

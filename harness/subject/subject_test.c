@@ -1,15 +1,8 @@
 // Tests the decoder with lines whose signatures were computed elsewhere (openssl dgst -mac HMAC),
 // and the reader with whole, torn and cut lines.
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <signal.h>
-#include <string.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "subject/command.h"
 #include "subject/decoder.h"
 #include "subject/reader.h"

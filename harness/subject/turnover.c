@@ -8,15 +8,9 @@
 // file is moved to the new folder, and a copy stays in the old one.
 #include "subject/serve.h"
 
-#include <assert.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/array.h"
 #include "os/paths.h"
 #include "subject/process_sample.h"
 

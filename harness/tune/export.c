@@ -2,7 +2,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "scenario/units.h"
 #include "tune/pair_figures.h"

@@ -1,11 +1,7 @@
 #include "tune/measured.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
-#include "base/clock.h"
 #include "check/stages.h"
 #include "measure/stats.h"
 #include "tune/model.h"

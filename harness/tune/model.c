@@ -1,8 +1,5 @@
 #include "tune/model.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "plan/arrivals.h"
 #include "plan/rng.h"
 

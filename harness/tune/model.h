@@ -15,10 +15,6 @@
 // faults, and transactions that take long to commit and hold back later ones.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "measure/histogram.h"
 #include "scenario/scenario.h"
 #include "tune/queries.h"

@@ -1,11 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "tune/model.h"
 #include "tune/measured.h"
 

@@ -2,7 +2,6 @@
 // there, too.
 #include <math.h>
 
-#include "base/noun.h"
 #include "report/escape.h"
 #include "report/pages/template.h"
 #include "scenario/units.h"

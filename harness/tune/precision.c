@@ -1,7 +1,6 @@
 #include "tune/precision.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 // The numbers of values at which the interval is checked. They are few, because all checks share
 // PRECISION_ALPHA, and each further check widens the interval.

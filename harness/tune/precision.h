@@ -7,9 +7,7 @@
 // holds the true value at all these checks and at the final one.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/buf.h"
+#include "base/base.h"
 
 #define PRECISION_ALPHA 0.05 // probability that the interval misses the true value at any check
 #define PRECISION_CHECKS 8   // number of checks before the final one

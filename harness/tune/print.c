@@ -1,7 +1,6 @@
 #include "tune/export.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "scenario/units.h"
 #include "tune/pair_figures.h"

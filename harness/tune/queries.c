@@ -1,13 +1,6 @@
 #include "tune/queries.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/clock.h"
 
 #define HEAD "kind,tokens,ms\n"
 

@@ -6,11 +6,6 @@
 // the collector moves its cursor past the previous line and flushes this change.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "plan/rng.h"
 
 struct query_time {

@@ -1,7 +1,6 @@
 #include "tune/export.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "report/pages/axis.h"
 #include "report/escape.h"

@@ -2,10 +2,6 @@
 // recommended. Pure, so that tests can use simulated noise.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "scenario/scenario.h"
 
 // The measurements of one pair; the arrays are borrowed and hold one value for each conclusive run.

@@ -1,11 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
+#include "base/unit.h"
 #include "measure/stats.h"
 #include "plan/rng.h"
 #include "tune/precision.h"

@@ -12,11 +12,7 @@
 #include "tune/tuning.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "options/command_record.h"
 #include "ledger/history.h"
 #include "os/interrupt.h"

@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "measure/stats.h"
 #include "scenario/units.h"
 

@@ -1,10 +1,6 @@
 // Compares pairs of batch limit and batch timeout, and recommends one. Pure.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/buf.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
 #include "tune/precision.h"

@@ -1,12 +1,6 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <math.h>
-#include <string.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "tune/export.h"
 #include "tune/measured.h"
 #include "tune/pair_figures.h"

@@ -1,11 +1,7 @@
 #include "tune/tuning.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "options/files.h"
 #include "os/paths.h"
 #include "options/command_record.h"

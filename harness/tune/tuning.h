@@ -1,8 +1,6 @@
 // The state of mailproof tune: a scenario, a grid of pairs and a model, made from the options.
 #pragma once
 
-#include <limits.h>
-
 #include "options/options.h"
 #include "scenario/scenario.h"
 #include "shards/shard_record.h"

@@ -1,9 +1,6 @@
 #include "addresses.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/base.h"
 
 void addresses_fini(struct addresses *a)
 {

@@ -2,7 +2,7 @@
 // given for each key.
 #pragma once
 
-#include "base/err.h"
+#include "base/base.h"
 #include "session.h"
 
 // Size of the table; when three quarters are taken, no further keys are kept.

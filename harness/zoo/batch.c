@@ -2,9 +2,8 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/base.h"
 #include "settings.h"
 
 #define LINE_MAX_BYTES (128u << 20)

@@ -5,11 +5,9 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stdint.h>
 
-#include "base/buf.h"
+#include "base/base.h"
 #include "addresses.h"
-#include "base/err.h"
 #include "defect.h"
 
 // A cursor position in the server's text format. It is not interpreted here, but only given back to

@@ -1,12 +1,11 @@
 #include "defect.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/base.h"
 
 static const struct defect_row defects[] = {
     {DEFECT_NONE, "none", "a good collector", "", ""},

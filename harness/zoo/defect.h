@@ -5,7 +5,7 @@
 // scenario (a file in scenarios/).
 #pragma once
 
-#include <stdio.h>
+#include "base/base.h"
 
 enum defect {
     DEFECT_NONE,

@@ -1,8 +1,6 @@
 #include "doorbell.h"
 
-#include <stdio.h>
-
-#include "base/clock.h"
+#include "base/base.h"
 #include "stop.h"
 
 // How long a collector with the defect bell-unseen or bell-late waits between its last look at the

@@ -2,9 +2,7 @@
 // collector holds the bell. This collector holds it while it sleeps.
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/err.h"
+#include "base/base.h"
 #include "defect.h"
 #include "session.h"
 

@@ -1,10 +1,8 @@
 #include "keeper.h"
 
-#include <limits.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "batch.h"
 #include "queue.h"

@@ -1,6 +1,6 @@
 #include "keeper_inside.h"
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "queue.h"
 #include "output.h"

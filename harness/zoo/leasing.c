@@ -1,16 +1,9 @@
 #include "leasing.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <sysexits.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "batch.h"
 #include "output.h"

@@ -2,10 +2,9 @@
 // it. Without a defect, it is a good collector.
 #include <getopt.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sysexits.h>
 
+#include "base/base.h"
 #include "base/log.h"
 #include "defect.h"
 #include "keeper.h"

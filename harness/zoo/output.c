@@ -1,11 +1,9 @@
 #include "output.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "stop.h"
 
 void output_init(void)

@@ -1,8 +1,7 @@
 // Writes whole lines to a reader that may be slow, stopped or gone.
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "base/base.h"
 #include "defect.h"
 #include "session.h"
 

@@ -1,14 +1,8 @@
 #include "queue.h"
 
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
 
-#include "base/clock.h"
-#include "base/err.h"
+#include "base/base.h"
 #include "batch.h"
 #include "session.h"
 #include "settings.h"

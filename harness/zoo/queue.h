@@ -4,7 +4,7 @@
 // claimed.
 #pragma once
 
-#include "base/err.h"
+#include "base/base.h"
 #include "batch.h"
 #include "session.h"
 #include "settings.h"

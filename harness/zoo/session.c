@@ -1,9 +1,6 @@
 #include "session.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/clock.h"
+#include "base/base.h"
 #include "stop.h"
 
 static bool connect_within(struct session *s, const char *url, struct err *e) MUST_USE;

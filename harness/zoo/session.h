@@ -5,9 +5,8 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <stdint.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 struct session {
     PGconn *conn;        // NULL when closed

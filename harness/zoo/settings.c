@@ -1,11 +1,6 @@
 #include "settings.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
+#include "base/base.h"
 
 static bool number(const char *name, int64_t default_value, int64_t min, int64_t max, int64_t *out,
     struct err *e) MUST_USE;

@@ -1,10 +1,7 @@
 // The settings of the collector, which it reads from the environment.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define SETTINGS_KEY_LEN 32
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/base.h"
 
 static volatile sig_atomic_t signalled;
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
+
+#include "base/base.h"
 
 // Installs the handlers, and ignores SIGPIPE. Call it once, at the start.
 void stop_install(void);

@@ -1,11 +1,8 @@
 #include "vices.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "batch.h"
 #include "output.h"

@@ -2,9 +2,7 @@
 // it leaves behind.
 #pragma once
 
-#include <stdint.h>
-
-#include "base/buf.h"
+#include "base/base.h"
 #include "batch.h"
 #include "defect.h"
 #include "session.h"

@@ -1,9 +1,5 @@
 #include "check/invariants/backlog.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 static const int64_t shortest_ns = 20 * NS_PER_MS;
 static const size_t steps_max = 1000000;
 

@@ -11,10 +11,6 @@
 #include "check/invariants/backlog.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 
 static const double load_most = 0.8; // the highest rate that is judged, as a share of the capacity
 static const int64_t stretch_least_ns = 2 * NS_PER_S;

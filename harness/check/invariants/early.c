@@ -26,9 +26,6 @@
 // where a bell rings instead of an announcement for each token.
 #include "check/inside.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "check/lookup.h"
 #include "scenario/leased.h"
 

@@ -17,8 +17,6 @@
 
 #include <sys/wait.h>
 
-#include "base/clock.h"
-
 static const int64_t ending_ns = NS_PER_S; // time in which a process must end after TERM
 
 // How the last processes ended.

@@ -10,10 +10,6 @@
 // shared.
 #include "check/inside.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "check/lookup.h"
 #include "plan/names.h"
 

@@ -8,8 +8,6 @@
 // `releases` is promised and our rights show the collector's sessions.
 #include "check/inside.h"
 
-#include "base/clock.h"
-
 static const int64_t held_ns = NS_PER_S;
 static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart show too little
 

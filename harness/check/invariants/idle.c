@@ -10,11 +10,6 @@
 // - In leased mode, fewer than `MAILROOM_IN_FLIGHT` of its lines await an answer.
 #include "check/invariants/backlog.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
-
 static const int64_t idle_ns = 2 * NS_PER_S;
 static const int64_t session_ns = NS_PER_S; // time that a new process needs to connect
 enum { TAKEN_BATCHES = 4, LEFT_BATCHES = 2 };

@@ -13,11 +13,6 @@
 // are not judged.
 #include "check/inside.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "plan/plan.h"
 #include "scenario/leased.h"
 #include "plan/names.h"

@@ -23,7 +23,6 @@
 //   costs a few queries. The queries run beside the load; those during a fault do not count.
 #include "check/inside.h"
 
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "plan/names.h"

@@ -13,9 +13,6 @@
 // more in the last than in the first.
 #include "check/inside.h"
 
-#include "base/clock.h"
-#include "base/noun.h"
-
 enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
 
 static const uint32_t least_kb = 256;

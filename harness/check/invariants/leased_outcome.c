@@ -35,10 +35,7 @@
 #include "check/inside.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "scenario/leased.h"
 #include "plan/names.h"
 

@@ -6,8 +6,6 @@
 // program that clears its environment is not found.
 #include "check/inside.h"
 
-#include "base/clock.h"
-
 bool check_litters(const struct check *c, struct err *e)
 {
     const struct ledger *l = c->l;

@@ -7,10 +7,6 @@
 // `collector.writes`.
 #include "check/inside.h"
 
-#include <string.h>
-
-#include "base/clock.h"
-
 static bool is_own_column(const struct scenario *s, const char *column)
 {
     for (char **own = s->collector.writes; own && *own; own++) {

@@ -13,9 +13,6 @@
 // `passed` counts committed tokens that were not eligible and were not sent.
 #include "check/inside.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "plan/names.h"
 #include "scenario/leased.h"
 

@@ -27,10 +27,8 @@
 // nobody's turn.
 #include "check/inside.h"
 
-#include <stdlib.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "scenario/leased.h"
 

@@ -11,7 +11,6 @@
 
 #include <sys/wait.h>
 
-#include "base/clock.h"
 #include "plan/names.h"
 
 // True when a torn line names an account whose name tears the line if it is printed as it is.

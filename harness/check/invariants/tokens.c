@@ -20,11 +20,6 @@
 // premature has no slack: the collector cannot know of a commit before the server does.
 #include "check/inside.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 static const char *outcome_name(const struct ledger *l, uint32_t token)
 {
     switch (ledger_txn(l, token)->outcome) {

@@ -14,11 +14,7 @@
 #include "check/inside.h"
 
 #include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 
 static const int64_t ending_ns = NS_PER_S; // time in which a process must end after TERM
 

@@ -4,8 +4,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
-
 bool check_timed_out(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns)
 {

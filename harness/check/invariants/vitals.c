@@ -10,10 +10,6 @@
 // times a second. busy_idle and leak are judged where `small` is promised or `expect` names them.
 #include "check/inside.h"
 
-#include <stdlib.h>
-
-#include "base/clock.h"
-
 static const double busy_share = 0.05;       // share of one processor that an idle collector may
                                              // use
 static const double busy_wakeups_per_s = 10; // wakeups per second that an idle collector may cause;

@@ -13,8 +13,6 @@
 // A late token is excused by one bequest, or by two if a fault struck again before the instance
 // that took the token over had written it. A bequest excuses no more tokens than the struck
 // instances can have taken.
-#include "base/array.h"
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"

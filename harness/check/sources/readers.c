@@ -3,7 +3,6 @@
 //
 // So a line that was read slowly is excused until it was read: from when its pipe was last empty
 // or, if that was later, from when the reader became slow.
-#include "base/clock.h"
 #include "check/sources/sources.h"
 
 // Adds a span for each line that lay unread because this strike slowed its reader.

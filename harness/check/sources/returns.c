@@ -8,7 +8,6 @@
 // COMMIT was sent after the fault's end (in leased mode: with one line more than may be in flight).
 // In a trial of --every-cut and --every-kill it also ends when as many connections as before are
 // open and have rested for 20 ms.
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"

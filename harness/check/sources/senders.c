@@ -1,8 +1,5 @@
 // A collector in leased mode writes no further line while it has as many unanswered lines as may be
 // in flight. The harness is the sender, so it knows when that was.
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
 

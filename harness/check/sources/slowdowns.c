@@ -6,8 +6,6 @@
 // that passes less than twice what the load needs counts as one that stops the subject.
 #include <math.h>
 
-#include "base/array.h"
-#include "base/clock.h"
 #include "check/sources/sources.h"
 
 static const int steps =

@@ -2,8 +2,6 @@
 // them.
 #include "check/sources/sources.h"
 
-#include <stdlib.h>
-
 // Spans that begin at the same time may come in any order, which decides only the cause that is
 // named.
 static int by_span_begin(const void *a, const void *b)

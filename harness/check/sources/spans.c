@@ -1,6 +1,5 @@
 // Functions that the sources share: which strikes do not excuse their whole time, and how a span is
 // added.
-#include "base/array.h"
 #include "check/sources/sources.h"
 
 // A collector whose output nobody reads keeps its turn, so nobody takes over from it.

@@ -3,9 +3,6 @@
 //
 // A sender that dies (`collector.sender.dies`) counts like the fault kill-sender: it strikes from
 // its death until the collector has ended, for 1 s + grace at most.
-#include <stdlib.h>
-
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "check/sources/sources.h"
 

@@ -1,7 +1,5 @@
 // While each of several instances has a span of its own, nobody can work, so the lines of all are
 // excused.
-#include <stdlib.h>
-
 #include "check/sources/sources.h"
 
 // The beginning or the end of an instance's span.

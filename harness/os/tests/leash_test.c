@@ -1,17 +1,9 @@
 // A program on a leash dies with it, even when it has become a daemon.
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "os/paths.h"
 #include "os/process.h"
 

@@ -1,12 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "base/unit.h"
 #include "os/netns.h"
 #include "os/process.h"
 

@@ -1,18 +1,10 @@
 // The watch sees who has no processor, and who runs.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "base/unit.h"
 #include "os/process.h"
 #include "os/starved.h"
 

@@ -1,11 +1,5 @@
 // A ticker calls at its times, makes up for nothing, and stops.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "os/interrupt.h"
 #include "os/ticker.h"
 

@@ -1,10 +1,5 @@
 #include "postgres/cluster/cluster.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "postgres/cluster/timeline_left.h"
 

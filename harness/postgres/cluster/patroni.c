@@ -8,14 +8,9 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "postgres/migrate.h"

@@ -4,7 +4,6 @@
 // the leash, everything that the program has started dies at once.
 #pragma once
 
-#include <limits.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 

@@ -1,7 +1,6 @@
 #include "postgres/cluster/patroni_config.h"
 
 #include <jansson.h>
-#include <stdio.h>
 
 #define PLACE_TEXT (CLUSTER_NET_ADDRESS + 12)
 

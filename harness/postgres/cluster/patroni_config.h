@@ -2,9 +2,6 @@
 // Pure.
 #pragma once
 
-#include <limits.h>
-
-#include "base/buf.h"
 #include "os/cluster_net.h"
 #include "scenario/scenario.h"
 

@@ -1,12 +1,8 @@
 // Causes and undoes the faults of the cluster, and collects the evidence that they took effect.
 #include "postgres/cluster/patroni.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
-#include "base/noun.h"
 #include "os/paths.h"
 #include "postgres/cluster/rest.h"
 #include "postgres/sql.h"

@@ -1,11 +1,6 @@
 // Finds the leader by asking each member over its own socket, which no cut of the network affects.
 #include "postgres/cluster/patroni.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "postgres/cluster/timeline_left.h"
 

@@ -1,15 +1,8 @@
 // Tests the settings written for Patroni and HAProxy, and the reading of Patroni's
 // answers.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 
+#include "base/unit.h"
 #include "postgres/cluster/patroni_config.h"
 #include "postgres/cluster/rest.h"
 

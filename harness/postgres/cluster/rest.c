@@ -1,17 +1,10 @@
 #include "postgres/cluster/rest.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <netdb.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "os/cluster_net.h"
 
 static const int64_t answer_limit_ns = 30 * NS_PER_S;

@@ -1,9 +1,7 @@
 // Asks Patroni's REST interface, over HTTP. Each request uses a new connection.
 #pragma once
 
-#include <stddef.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define REST_MEMBERS_MAX 16
 

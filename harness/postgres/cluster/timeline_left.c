@@ -1,9 +1,6 @@
 #include "postgres/cluster/timeline_left.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "os/paths.h"
 #include "os/process.h"

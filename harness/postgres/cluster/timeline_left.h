@@ -4,12 +4,11 @@
 // own files show them.
 #pragma once
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include <libpq-fe.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define TIMELINE_LSN 24
 

@@ -1,11 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/clock.h"
+#include "base/unit.h"
 #include "postgres/cluster/timeline_left.h"
 
 static void the_last_line_counts(void **state)

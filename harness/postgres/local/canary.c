@@ -1,12 +1,7 @@
 #include "postgres/local/canary.h"
 
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
 
 #define SECTOR 512

@@ -4,10 +4,7 @@
 // complete unless the disk is not honest.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define CANARY_BYTES (INT64_C(64) * 1024)
 #define CANARY_MARK 32 // length of the mark at the end of the second file

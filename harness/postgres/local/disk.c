@@ -1,15 +1,11 @@
 #include "postgres/local/disk.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
 

@@ -12,11 +12,8 @@
 // device and closes the connection to mailproof-disk, which then ends.
 #pragma once
 
-#include <limits.h>
-#include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
 #include "postgres/local/canary.h"
 #include "postgres/local/drive.h"
 #include "postgres/local/pages.h"

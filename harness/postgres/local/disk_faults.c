@@ -1,10 +1,8 @@
 // The faults of a disk that has power: it is slow, fails or is full.
 #include "postgres/local/disk.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include "os/paths.h"
 

@@ -1,17 +1,11 @@
 #include "postgres/local/drive.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
 #include "os/process.h"
 

@@ -1,11 +1,9 @@
 // Runs mailproof-disk as a child process, and gives it commands. harness/disk/README.md lists them.
 #pragma once
 
-#include <stdint.h>
-#include <stddef.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 struct drive {
     pid_t pid;   // pid of mailproof-disk; 0: it does not run

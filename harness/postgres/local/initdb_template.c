@@ -2,14 +2,9 @@
 
 #include <dirent.h>
 #include <glob.h>
-#include <limits.h>
 #include <pwd.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "os/block_group.h"
 #include "os/paths.h"

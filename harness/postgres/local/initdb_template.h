@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // The user that owns the server's files. postgres refuses to run as root.
 struct server_user {

@@ -1,13 +1,8 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/unit.h"
 #include "os/paths.h"
 #include "os/workdir.h"
 #include "postgres/local/initdb_template.h"

@@ -6,14 +6,9 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/other_user.h"
 #include "os/paths.h"

@@ -2,7 +2,6 @@
 // one.
 #pragma once
 
-#include <limits.h>
 #include <sys/types.h>
 
 #include "os/own_clock.h"

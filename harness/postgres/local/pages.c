@@ -1,10 +1,6 @@
 #include "postgres/local/pages.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "postgres/sql.h"
 

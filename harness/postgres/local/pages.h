@@ -8,9 +8,8 @@
 #pragma once
 
 #include <libpq-fe.h>
-#include <limits.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define PAGES 256
 #define PAGE_BYTES 8192

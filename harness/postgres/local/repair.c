@@ -2,7 +2,6 @@
 // if it cannot.
 #include "postgres/local/local.h"
 
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/process.h"
 

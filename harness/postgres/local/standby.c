@@ -1,10 +1,5 @@
 // Makes and promotes a streaming standby of the local cluster. Its data is in the run's folder,
 // too.
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 #include "os/block_group.h"
 #include "os/interrupt.h"
 #include "os/paths.h"

@@ -2,9 +2,6 @@
 // each flush of a workload that ran once and was recorded.
 #pragma once
 
-#include <stdint.h>
-
-#include "base/err.h"
 #include "postgres/provider.h"
 
 struct state {

@@ -2,9 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "report/files/parse_json.h"
 

@@ -2,7 +2,6 @@
 // env.json keeps this description, and a later rendering reads it from there.
 #pragma once
 
-#include "base/err.h"
 #include "postgres/durability.h"
 
 struct environment {

@@ -2,10 +2,6 @@
 // each second, which together make up the whole run, and one for each phase.
 #include "report/report.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "check/intervals.h"
 #include "measure/hlog.h"
 

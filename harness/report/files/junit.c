@@ -2,10 +2,6 @@
 // expectation, so that a CI shows which of them failed.
 #include "report/files/junit.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "report/escape.h"
 #include "report/report.h"
 

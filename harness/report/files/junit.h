@@ -1,7 +1,7 @@
 // Appends the parts of a junit.xml: suites of cases.
 #pragma once
 
-#include "base/buf.h"
+#include "base/base.h"
 
 struct junit_counts {
     int tests, failures, errors, skipped;

@@ -3,13 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/array.h"
-#include "base/clock.h"
 #include "base/openmetrics.h"
 #include "base/scrape.h"
 #include "report/files/metrics_text.h"

@@ -2,9 +2,7 @@
 #include "report/pages/glance.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/noun.h"
 #include "report/escape.h"
 #include "report/excused.h"
 

@@ -4,7 +4,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <string.h>
 
 #include "check/intervals.h"
 

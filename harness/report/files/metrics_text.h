@@ -1,7 +1,6 @@
 // Writes the figures of judged runs as families of OpenMetrics.
 #pragma once
 
-#include "base/buf.h"
 #include "check/check.h"
 
 struct judged_run {

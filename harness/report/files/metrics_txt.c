@@ -4,7 +4,6 @@
 // stateset in a file.
 #include <ctype.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/openmetrics.h"
 #include "report/files/metrics_text.h"

@@ -1,13 +1,8 @@
 #include "report/files/observed.h"
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
-#include "base/clock.h"
 #include "base/utf8.h"
 #include "report/escape.h"
 #include "report/files/parse_json.h"

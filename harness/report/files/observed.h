@@ -2,8 +2,6 @@
 // these observations. observed.json keeps them, and a later rendering reads them from there.
 #pragma once
 
-#include "base/buf.h"
-#include "base/err.h"
 #include "postgres/sampler.h"
 #include "scenario/scenario.h"
 

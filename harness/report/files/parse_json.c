@@ -1,8 +1,5 @@
 #include "report/files/parse_json.h"
 
-#include <limits.h>
-#include <stdio.h>
-
 #include "os/paths.h"
 
 json_t *parse_file(const char *folder, const char *name, struct err *e)

@@ -2,9 +2,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <stddef.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 // Returns the file's object as a new reference. NULL with ERR_USAGE when the file cannot be
 // read or holds no JSON object.

@@ -2,10 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "base/utf8.h"
 #include "os/paths.h"
 #include "report/folder.h"

@@ -1,8 +1,6 @@
 // Reads a run back from its result.json.
 #pragma once
 
-#include <limits.h>
-
 #include "check/check.h"
 
 struct stored {

@@ -1,10 +1,7 @@
 #include "report/files/summary.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "os/paths.h"
 #include "report/escape.h"
 #include "report/folder.h"

@@ -3,9 +3,7 @@
 // seconds since the load began. The time of an event that never happened is empty or null.
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "plan/names.h"
 #include "report/report.h"
 

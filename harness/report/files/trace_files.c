@@ -1,10 +1,5 @@
 // Writes a run as a trace: the stages of each delivered token, each process, each fault. The
 // spans come in two formats: Chrome's JSON for Perfetto, OTLP's JSON for OpenTelemetry.
-#include <inttypes.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
-#include "base/noun.h"
 #include "base/utf8.h"
 #include "report/report.h"
 

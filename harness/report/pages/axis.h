@@ -2,8 +2,7 @@
 // Pure.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 struct axis {
     double low, high; // values at its ends

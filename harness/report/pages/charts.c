@@ -1,9 +1,7 @@
 #include "report/pages/charts.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/clock.h"
 #include "check/stages.h"
 #include "measure/histogram.h"
 

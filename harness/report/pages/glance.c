@@ -1,9 +1,6 @@
 #include "report/pages/glance.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/clock.h"
 
 // Greatest number of tokens of each state that are put into the page; each takes about 30 bytes.
 #define SHOWN_MAX 4000

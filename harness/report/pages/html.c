@@ -2,10 +2,7 @@
 #include "report/report.h"
 
 #include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/utf8.h"
 #include "dygraphs_css.h"
 #include "dygraphs_js.h"

@@ -1,7 +1,7 @@
 // Writes index.html for a folder of results: one row for each run, with a link to its report.
 #pragma once
 
-#include "base/err.h"
+#include "base/base.h"
 
 // The index shows at most this many runs, the newest ones. Of the older runs it tells only the
 // number.

@@ -1,10 +1,6 @@
 // Draws one token's life as a picture.
 #include "report/life.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "page.h"
 #include "report/escape.h"
 #include "report/met.h"

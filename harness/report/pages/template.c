@@ -1,8 +1,5 @@
 #include "report/pages/template.h"
 
-#include <assert.h>
-#include <string.h>
-
 #include "page.h"
 
 static bool is_mark(const char *mark, size_t len, const char *name)

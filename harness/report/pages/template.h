@@ -2,7 +2,7 @@
 // style.
 #pragma once
 
-#include "base/buf.h"
+#include "base/base.h"
 
 #define TEMPLATE_END (-1)
 

@@ -1,9 +1,6 @@
 #include "run/cuts/cutfiles.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/utf8.h"
 #include "report/files/junit.h"

@@ -1,8 +1,5 @@
 #include "run/cuts/cutkinds.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static bool is_pair(const struct cutreport *c, size_t i)
 {
     return c->points->items[i].count > 1;

@@ -1,11 +1,7 @@
 #include "run/cuts/cutrecord.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
 #include "base/utf8.h"
 #include "report/files/parse_json.h"
 

@@ -1,10 +1,7 @@
 #include "run/cuts/cutreport.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/noun.h"
 #include "run/cuts/cutfiles.h"
 #include "run/cuts/cutkinds.h"
 

@@ -1,12 +1,6 @@
 // Tests what trials without a verdict leave of the verdict on all.
+#include "base/unit.h"
 #include "run/cuts/cutreport.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MOST 600
 

@@ -1,7 +1,5 @@
 #include "run/cuts/cutfiles.h"
 
-#include <stdio.h>
-
 #include "base/utf8.h"
 #include "run/cuts/cutkinds.h"
 

@@ -11,12 +11,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "postgres/migrate.h"
 #include "report/forecast.h"

@@ -1,12 +1,5 @@
 #include "run/cuts/everyflush.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/mutant.h"
 #include "plan/rng.h"

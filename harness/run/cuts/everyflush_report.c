@@ -1,11 +1,6 @@
 // Reports --every-flush: flushes.csv, the summary on the terminal, and a suite for JUnit.
 #include "run/cuts/everyflush_inside.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "report/files/junit.h"
 #include "report/report.h"
 

@@ -13,10 +13,6 @@
 // judged, because what the repair threw away may have been flushed.
 #include "run/cuts/everyflush_trial.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "os/interrupt.h"
 #include "plan/names.h"

@@ -1,8 +1,5 @@
 #include "run/cuts/freshdb.h"
 
-#include <stdio.h>
-
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "postgres/sql.h"
 #include "run_sql.h"

@@ -8,7 +8,6 @@
 
 #include <libpq-fe.h>
 
-#include "base/err.h"
 #include "postgres/provider.h"
 
 struct freshdb {

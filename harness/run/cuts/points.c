@@ -1,9 +1,5 @@
 #include "run/cuts/points.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "plan/rng.h"
 
 #define POINTS_MAX 20000

@@ -2,10 +2,6 @@
 // a small workload exchanges, and at pairs of messages. Pure.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "scenario/messages.h"
 #include "scenario/verbs.h"
 

@@ -1,11 +1,6 @@
 // Tests which cuts are tried, with a small conversation.
+#include "base/unit.h"
 #include "run/cuts/points.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 struct conversation {
     unsigned counts[2][256];

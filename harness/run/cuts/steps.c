@@ -1,7 +1,5 @@
 #include "run/cuts/steps.h"
 
-#include "base/buf.h"
-#include "base/clock.h"
 #include "load/txn.h"
 #include "postgres/sql.h"
 

@@ -5,12 +5,7 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "os/interrupt.h"
 #include "os/mutant.h"
 #include "postgres/migrate.h"

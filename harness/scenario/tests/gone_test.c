@@ -1,13 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
-
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/unit.h"
 #include "scenario/gone.h"
 
 // True if a row of the table under "Upgrading" has both, in this order.

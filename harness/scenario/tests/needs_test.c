@@ -1,6 +1,5 @@
 #include "scenario/tests/test_folder.h"
 
-#include "base/clock.h"
 #include "scenario/needs.h"
 
 #define FOUR HEAD "load: [{for: 4s, rate: 10/s, backlog: 10}]\n"

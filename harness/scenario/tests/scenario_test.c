@@ -1,5 +1,4 @@
 // Scenarios are read, completed, overridden and written again.
-#include "base/clock.h"
 #include "scenario/metrics.h"
 #include "scenario/scenario.h"
 #include "scenario/tests/test_folder.h"

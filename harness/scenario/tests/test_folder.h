@@ -2,16 +2,7 @@
 // Each test program includes it once.
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "base/unit.h"
 
 // The test works in a folder of its own, so that the place in an error is just
 // "x.yaml:LINE:COLUMN".
