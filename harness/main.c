@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include "cli/cli.h"
-#include "cli/manual.h"
 #include "os/interrupt.h"
 #include "os/child_env.h"
 #include "scenario/suggest.h"

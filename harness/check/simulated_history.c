@@ -1,4 +1,4 @@
-#include "check/simulated_history.h"
+#include "check/simulated.h"
 
 static const int64_t start_ns = 1000 * NS_PER_S;
 static const int64_t load_until_ms = 4000;

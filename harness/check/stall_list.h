@@ -11,7 +11,7 @@
 #pragma once
 
 #include "check/timeline.h"
-#include "os/stalls.h"
+#include "os/ticker.h"
 
 struct stall_list {
     struct stall *items; // owned; in the order of time; no two touch each other

@@ -41,3 +41,22 @@ int cli_fail(const struct err *e);
 // Returns the more important of two exit codes. The order is 70, 1, 64, 2, 3, 4: a wrong command
 // that only a run reveals (64) must not hide a broken invariant (1).
 int cli_worse(int a, int b);
+
+// --- manual.c ----------------------------------------------------------------------
+//
+// Prints the manual page and the shell completions, from the tables that also drive --help.
+
+struct command {
+    const char *name;
+    const char *usage;
+    enum option_scope scope;
+    int (*run)(const struct options *o);
+    const char *help;
+    const char *words; // sentences that explain the words of `usage`; NULL: none
+};
+
+// Prints mailproof.1, in man's macros.
+void manual_print(const struct command *commands, size_t count);
+
+// Prints the completion for "bash", "zsh" or "fish". False for any other shell.
+bool completion_print(const char *shell, const struct command *commands, size_t count);

@@ -1,7 +1,7 @@
 // mailproof check: judges stored runs and stories again, without a server. With --token it shows
 // the life of one token.
 #include "cli/cli.h"
-#include "options/files.h"
+#include "options/options.h"
 #include "report/rejudge.h"
 #include "os/interrupt.h"
 #include "os/paths.h"

@@ -11,11 +11,9 @@
 
 #include <math.h>
 
-#include "options/files.h"
+#include "options/options.h"
 #include "options/locate.h"
-#include "compare/picture.h"
-#include "compare/compare_print.h"
-#include "compare/setup.h"
+#include "compare/compare.h"
 #include "os/interrupt.h"
 #include "run/shared_server.h"
 #include "run/runner.h"

@@ -13,8 +13,7 @@
 
 #include "cli/cli.h"
 #include "explore/exploring.h"
-#include "options/files.h"
-#include "explore/suspects.h"
+#include "options/options.h"
 #include "explore/search_page.h"
 #include "os/interrupt.h"
 #include "os/paths.h"

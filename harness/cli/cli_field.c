@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "field/cells.h"
-#include "options/files.h"
+#include "options/options.h"
 #include "field/reproduction.h"
 #include "options/command_record.h"
 #include "field/site.h"

@@ -6,7 +6,6 @@
 
 #include "os/interrupt.h"
 #include "proxy/console.h"
-#include "proxy/control.h"
 
 #define TICK_NS (20 * NS_PER_MS)
 #define INPUT_MAX 4096

@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 
 #include "options/locate.h"
-#include "options/skips.h"
+#include "options/options.h"
 #include "options/subjects.h"
 #include "plan/plan.h"
 #include "postgres/migrate.h"

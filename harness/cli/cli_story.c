@@ -1,6 +1,6 @@
 // mailproof story: writes a token of a stored run, and what happened around it, as a story.
 #include "cli/cli.h"
-#include "options/files.h"
+#include "options/options.h"
 #include "os/interrupt.h"
 #include "report/rejudge.h"
 #include "story/story.h"

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "options/files.h"
+#include "options/options.h"
 #include "options/locate.h"
 #include "tune/tuning.h"
 #include "os/interrupt.h"

@@ -1,4 +1,4 @@
-#include "cli/manual.h"
+#include "cli/cli.h"
 
 // The command by which a shell gets the names in one section of `mailproof list`: the scenarios or
 // subjects that come with mailproof, or the keys. fish refuses a '$' that it cannot expand, so that

@@ -1,4 +1,4 @@
-#include "cli/manual.h"
+#include "cli/cli.h"
 
 #include "scenario/scenario.h"
 

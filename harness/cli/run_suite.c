@@ -11,8 +11,7 @@
 #include <math.h>
 
 #include "options/command_record.h"
-#include "options/files.h"
-#include "options/skips.h"
+#include "options/options.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "plan/plan.h"
@@ -25,7 +24,6 @@
 #include "report/report.h"
 #include "report/suite.h"
 #include "run/cuts/cuts.h"
-#include "run/cuts/everyflush.h"
 #include "run/soak_plan.h"
 #include "run/suite_item.h"
 #include "run/runner.h"

@@ -91,3 +91,71 @@ int change_exit_code(enum change change);
 
 bool side_add(struct side *s, const struct stored *run);
 void side_fini(struct side *s);
+
+// --- compare_print.c ---------------------------------------------------------------
+//
+// Prints a comparison for people and programs. The functions append to `out`; those that return a
+// bool return false when it is full.
+
+// A row's figures as text.
+struct print_cells {
+    char base[48], new[48], ratio[32], interval[32], p[16];
+};
+void print_cells(const struct compared *row, struct print_cells *cells);
+
+// The parts that the forms share: the numbers of runs, the finding in one sentence, the rates of
+// failure.
+void print_compared_counts(const struct comparison *c, struct buf *out);
+void print_comparison_verdict(const struct comparison *c, struct buf *out);
+void print_correctness(const struct comparison *c, struct buf *out);
+
+bool print_terminal(const struct comparison *c, struct buf *out);
+bool print_markdown(const struct comparison *c, struct buf *out);
+
+// Prints JSON in the form customSmallerIsBetter, which trend tools read: an array of name, unit,
+// value, range. The values are the new side's medians. Rates are left out, because larger ones are
+// better, and so are medians that are not known.
+bool print_json(const struct comparison *list, size_t count, struct buf *out);
+
+bool print_csv(const struct comparison *list, size_t count, struct buf *out);
+
+// --- picture.c ---------------------------------------------------------------------
+//
+// Shows comparisons as an HTML page that needs no other file: what changed, the ratios with their
+// intervals as a picture, and each run as a dot.
+
+// Appends the page; false when `out` is full.
+bool picture_html(const struct comparison *list, size_t count, struct buf *out);
+
+// Appends an SVG of both sides' latencies by percentile: a line at the median of the runs, and a
+// band from the lowest run to the highest. Appends nothing when a side has no conclusive run with
+// latencies.
+void curves_print(const struct comparison *c, struct buf *out);
+
+// --- setup.c -----------------------------------------------------------------------
+//
+// Checks whether runs may be compared: they need the same scenario and the same rules. Notes what
+// else differs, such as machine and server. Reads their result folders.
+
+// Compares all runs with the first run of the base. ERR_USAGE names the reason why they cannot be
+// compared: different keys of the scenario (but for seed, command and provider), different rules,
+// cuts on one side only.
+MUST_USE bool setup_check(const struct side *base, const struct side *new, struct err *e);
+
+// Adds a sentence to c->notes for each permitted difference: machine, server, program, seeds.
+void setup_notes(struct comparison *c);
+
+// Appends the first few keys that differ between two resolved scenarios, such as "load.0.rate:
+// 200/s in base, 300/s in new", and returns how many differ. Pure.
+size_t setup_differences(
+    const char *base, size_t base_len, const char *new, size_t new_len, struct buf *out);
+
+// --- stored runs by their folders ----------------------------------------------------
+
+// Adds every run at or below `path`: a result folder, the `latest` link to one, or folders of
+// results at any depth. An interrupted run is only counted. ERR_USAGE when there is no result.
+MUST_USE bool collect_runs(struct side *s, const char *path, struct err *e);
+
+// Adds those runs of `all` that are of one scenario. Returns false without memory.
+MUST_USE bool collect_scenario(
+    struct side *s, const struct side *all, const char *scenario, struct err *e);

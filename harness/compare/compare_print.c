@@ -1,4 +1,4 @@
-#include "compare/compare_print.h"
+#include "compare/compare.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,8 +1,7 @@
 #include <math.h>
 
 #include "base/unit.h"
-#include "compare/picture.h"
-#include "compare/compare_print.h"
+#include "compare/compare.h"
 #include "plan/rng.h"
 
 #define RUNS 10

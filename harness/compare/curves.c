@@ -1,4 +1,4 @@
-#include "compare/picture.h"
+#include "compare/compare.h"
 
 #include <math.h>
 

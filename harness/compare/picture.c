@@ -1,8 +1,7 @@
-#include "compare/picture.h"
+#include "compare/compare.h"
 
 #include <math.h>
 
-#include "compare/compare_print.h"
 #include "compare_html.h"
 #include "report/pages/axis.h"
 #include "report/escape.h"

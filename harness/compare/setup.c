@@ -1,4 +1,4 @@
-#include "compare/setup.h"
+#include "compare/compare.h"
 
 #include <yaml.h>
 

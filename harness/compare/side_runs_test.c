@@ -4,7 +4,6 @@
 
 #include "base/unit.h"
 #include "compare/compare.h"
-#include "compare/setup.h"
 
 static void scenarios_are_compared_key_by_key(void **state)
 {

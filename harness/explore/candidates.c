@@ -1,7 +1,7 @@
 // Makes draws, and chooses the next one to run among those that wait.
 #include "explore/exploring.h"
 
-#include "options/files.h"
+#include "options/options.h"
 #include "os/interrupt.h"
 #include "scenario/needs.h"
 

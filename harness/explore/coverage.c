@@ -1,4 +1,4 @@
-#include "explore/coverage.h"
+#include "explore/search_record.h"
 
 // A fault still has effects for this long after its end, so a fault that begins in this time
 // overlaps it.

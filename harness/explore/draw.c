@@ -1,6 +1,5 @@
 #include "explore/draw.h"
 
-#include "explore/profile.h"
 #include "scenario/grammar.h"
 #include "scenario/units.h"
 

@@ -2,9 +2,9 @@
 // failures under investigation.
 #pragma once
 
-#include "run/run_pool.h"
-#include "options/options.h"
 #include "explore/search_record.h"
+#include "options/options.h"
+#include "run/run_pool.h"
 
 // At most this many draws wait. Mostly, the one that adds most to the coverage is run next.
 #define EXPLORING_WINDOW 16
@@ -89,3 +89,32 @@ double exploring_seconds(const struct exploring *x);
 // Writes the path of a file in a folder of the search's folder; `name` "": the path of that folder.
 MUST_USE bool exploring_path(
     const struct exploring *x, char out[1000], const char *folder, const char *name, struct err *e);
+
+// --- suspects.c --------------------------------------------------------------------
+//
+// Investigates draws that broke something, called suspects. Each is run again, shrunk and named,
+// and then joined with an equal failure if there is one. The search calls these functions between
+// its runs.
+
+// Adds a draw that broke something, unless a known failure explains all that it broke; then its
+// files are removed. `folder` holds the draw's result, `example` tells in words what went wrong.
+void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
+    const char *folder, const char *example);
+
+// Returns a suspect that needs a further run, and counts this run as under way; NULL when none
+// needs one.
+struct suspect *suspects_to_confirm(struct exploring *x);
+
+// Takes the result of a further run; `t` is NULL when the run was not judged.
+MUST_USE bool suspects_answer(
+    struct exploring *x, struct suspect *s, const struct tried *t, struct err *e);
+
+// Concludes suspects whose `mailproof shrink` has ended, and starts it for others while fewer than
+// `places` such processes run. *shrinking gets the number of those that run.
+MUST_USE bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err *e);
+
+// Returns how many suspects are still under investigation.
+size_t suspects_open(const struct exploring *x);
+
+// Ends the running `mailproof shrink` processes and stores what is known about unfinished suspects.
+MUST_USE bool suspects_end(struct exploring *x, struct err *e);

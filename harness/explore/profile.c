@@ -1,4 +1,4 @@
-#include "explore/profile.h"
+#include "explore/draw.h"
 
 #define CURSOR (1u << DEQUEUE_CURSOR)
 #define SHARED (1u << DEQUEUE_SHARED)

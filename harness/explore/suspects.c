@@ -4,11 +4,11 @@
 // a separate process, because shrinking takes up to a hundred runs and must not hold up the search.
 // The failure is named by what broke and by the verbs that are left, and its scenario is stored in
 // found/. A suspect that never fails again is stored, too, as not repeated.
-#include "explore/suspects.h"
+#include "explore/exploring.h"
 
 #include <signal.h>
 
-#include "options/files.h"
+#include "options/options.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "os/workdir.h"

@@ -1,4 +1,4 @@
-#include "fault/clear_text.h"
+#include "fault/wire.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

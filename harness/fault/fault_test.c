@@ -2,7 +2,7 @@
 #include <netinet/in.h>
 
 #include "base/unit.h"
-#include "fault/clear_text.h"
+#include "fault/wire.h"
 #include "fault/family.h"
 
 // A fault of the network never turns an encrypted connection into clear text by itself.

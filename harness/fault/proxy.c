@@ -14,7 +14,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "fault/clear_text.h"
+#include "fault/wire.h"
 #include "fault/proxy_inside.h"
 
 static void lock_proxy(struct proxy *p)
@@ -159,7 +159,7 @@ void proxy_free(struct proxy *p)
 }
 
 // Appends settings that turn encryption off, because a cut has to see the messages. On this side of
-// the proxy the bytes never leave the machine; clear_text.h says when they may on the other side.
+// the proxy the bytes never leave the machine; clear_text.c says when they may on the other side.
 // The proxy's password travels as a server setting that the server itself ignores.
 bool proxy_conninfo(const struct proxy *p, struct buf *conninfo)
 {

@@ -1,4 +1,4 @@
-#include "fault/proxy_link.h"
+#include "fault/proxy_inside.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 // One connection through the proxy, over socket pairs and with a clock that the test sets.
-#include "fault/proxy_link.h"
+#include "fault/proxy_inside.h"
 
 #include <sys/socket.h>
 

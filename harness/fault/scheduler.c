@@ -1,6 +1,6 @@
 #include "fault/scheduler.h"
 
-#include "plan/plan_faults.h"
+#include "plan/plan.h"
 #include "plan/rng.h"
 
 // Returns when a lasting fault is due to end.

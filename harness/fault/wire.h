@@ -2,6 +2,9 @@
 // only where messages begin and what type they have. Pure: bytes in, boundaries out.
 #pragma once
 
+#include <sys/socket.h>
+
+#include "base/base.h"
 #include "scenario/messages.h"
 
 enum wire_phase {
@@ -39,3 +42,13 @@ size_t wire_pass(struct wire *w, size_t len);
 // Tells the server's wire that the client has asked for encryption: the server's next byte is its
 // answer.
 void wire_expect_answer(struct wire *server);
+
+// --- clear_text.c ------------------------------------------------------------------
+//
+// The fault proxy reads the messages that it cuts, so it speaks no TLS. This file decides when the
+// proxy may send to the server in clear text.
+
+// True when the bytes stay on this machine or the conninfo has sslmode=disable, and no setting of
+// the conninfo demands encryption. Otherwise false, and ERR_SKIP names the setting.
+MUST_USE bool clear_text_allowed(
+    const char *conninfo, const struct sockaddr *server, struct err *e);

@@ -4,7 +4,6 @@
 // The input is a batch: for each token a byte of flags, then email, login, secret and code, each
 // with a length of one byte.
 #include "fuzz/fuzz.h"
-#include "fuzz/key.h"
 #include "subject/decoder.h"
 #include "wire/line.h"
 

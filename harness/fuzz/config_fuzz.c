@@ -1,7 +1,6 @@
 // Any environment either gives settings within their limits, or is refused with a text that names
 // the variable and shows no secret. The input: the variables, each ended by a NUL; then an empty
 // variable, and the content of the key file.
-#include "fuzz/files.h"
 #include "fuzz/fuzz.h"
 #include "settings/config.h"
 

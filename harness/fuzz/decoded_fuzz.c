@@ -4,7 +4,6 @@
 // The input: the limit and the number of lines, a byte each; then the cells, row by row. A cell is
 // a length (255: null) and so many bytes.
 #include "fuzz/fuzz.h"
-#include "fuzz/key.h"
 #include "queue/lines.h"
 #include "queue/lines_columns.h"
 

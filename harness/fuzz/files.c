@@ -1,5 +1,3 @@
-#include "fuzz/files.h"
-
 #include "fuzz/fuzz.h"
 
 #define FILES_MAX 128

@@ -4,6 +4,8 @@
 #pragma once
 
 #include "base/base.h"
+#include "plan/rng.h"
+#include "scenario/scenario.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -36,3 +38,35 @@ uint64_t fuzz_number(struct fuzz_bytes *b, unsigned bytes);
 
 // Takes a length of one byte and then as many bytes, or fewer if the input ends.
 struct fuzz_bytes fuzz_piece(struct fuzz_bytes *b);
+
+// --- files.c -----------------------------------------------------------------------
+//
+// Files that exist in memory only. A target links this with -Wl,--wrap=fopen. For reading, fopen
+// then opens only files that were added, and fails with ENOENT for any other. So an input cannot
+// open a file of the machine.
+
+// Adds a file that can be read from now on. The content is not copied.
+void files_add(const char *path, const void *data, size_t len);
+void files_clear(void);
+
+// The key that both sides of a test know.
+
+static const unsigned char fuzz_key[32] = "a key that is 32 bytes long, yes";
+
+// --- mutate.c ----------------------------------------------------------------------
+//
+// Makes small random changes to an input, for runs without libFuzzer. The changes are the same on
+// every machine.
+
+// Changes `data` in a few places; `other` is an input to take pieces from.
+// Returns the new length, at most `most`.
+size_t mutate(struct rng *rng, uint8_t *data, size_t len, size_t most, const uint8_t *other,
+    size_t other_len);
+
+// --- same.c ------------------------------------------------------------------------
+//
+// Compares two scenarios field by field of the grammar's tables. A scenario that is written and
+// read again must be equal to the last bit of every number.
+
+// Returns the first key that differs; NULL: none does.
+const char *same_scenario(const struct scenario *a, const struct scenario *b);

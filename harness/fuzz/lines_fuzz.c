@@ -6,7 +6,6 @@
 #include <openssl/hmac.h>
 
 #include "fuzz/fuzz.h"
-#include "fuzz/key.h"
 #include "plan/names.h"
 #include "plan/rng.h"
 #include "subject/decoder.h"

@@ -1,4 +1,4 @@
-#include "fuzz/mutate.h"
+#include "fuzz/fuzz.h"
 
 #include <ctype.h>
 

@@ -6,7 +6,6 @@
 // The input: a byte of flags for each answer, then its rows. A cell is a length (255: null) and so
 // many bytes; the number of rows and the milliseconds since the last answer come first.
 #include "fuzz/fuzz.h"
-#include "fuzz/key.h"
 #include "loop/work.h"
 #include "queue/queue_lines.h"
 

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "fuzz/fuzz.h"
-#include "fuzz/mutate.h"
 
 #define INPUTS_MAX 1000
 #define SECONDS_PER_INPUT 60 // an input that takes longer counts as a hang

@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "compare/compare.h"
-#include "compare/compare_print.h"
 #include "fuzz/fuzz.h"
 
 #define RUNS_MAX 8

@@ -1,4 +1,4 @@
-#include "fuzz/same.h"
+#include "fuzz/fuzz.h"
 
 #include "scenario/grammar.h"
 

@@ -5,9 +5,7 @@
 // "--trace" are the file of recorded times.
 #include <ctype.h>
 
-#include "fuzz/files.h"
 #include "fuzz/fuzz.h"
-#include "fuzz/same.h"
 #include "plan/plan.h"
 #include "scenario/trace.h"
 

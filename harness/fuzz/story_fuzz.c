@@ -3,7 +3,6 @@
 #include <ctype.h>
 
 #include "check/check.h"
-#include "fuzz/files.h"
 #include "fuzz/fuzz.h"
 #include "story/story.h"
 

@@ -15,7 +15,6 @@
 #include <math.h>
 
 #include "ledger/pack.h"
-#include "ledger/pack_observed.h"
 
 static const uint64_t no_limit = UINT64_MAX; // for numbers that need no limit
 static const size_t first_stalls = 256; // number of stalls that pack_stalls stores; part of the

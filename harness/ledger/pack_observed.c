@@ -1,4 +1,4 @@
-#include "ledger/pack_observed.h"
+#include "ledger/pack.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "ledger/rows.h"
+#include "ledger/ledger.h"
 
 const struct row_column row_columns[ROW_COLUMNS] = {
     {ROW_ACTIVE | ROW_SUSPENDED, "accounts.status"},

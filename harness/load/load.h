@@ -9,7 +9,7 @@
 #include <libpq-fe.h>
 #include <stdatomic.h>
 
-#include "os/stalls.h"
+#include "os/ticker.h"
 #include "plan/plan.h"
 
 enum txn_outcome {

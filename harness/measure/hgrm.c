@@ -1,4 +1,4 @@
-#include "measure/hgrm.h"
+#include "measure/hlog.h"
 
 #include <math.h>
 

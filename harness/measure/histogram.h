@@ -40,7 +40,7 @@ double histogram_mean(const struct histogram *h);
 double histogram_stddev(const struct histogram *h);
 
 // The index of a value's bucket, and the lowest, highest and middle value of the bucket at an
-// index. hlog.h and hgrm.h use this layout for their files.
+// index. hlog.c and hgrm.c use this layout for their files.
 size_t histogram_index(int64_t value);
 int64_t histogram_lowest_at(size_t index);
 int64_t histogram_highest_at(size_t index);

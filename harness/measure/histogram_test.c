@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "base/unit.h"
-#include "measure/hgrm.h"
+#include "measure/hlog.h"
 #include "measure/histogram.h"
 
 // Returns repeatable values of all magnitudes: xorshift, then cut to a random width.

@@ -1,7 +1,6 @@
 // Writes a histogram log to the file in argv[1], and the distribution of all its untagged intervals
 // together to argv[2], so that a test can check whether HdrHistogram's own reader finds this
 // distribution in the log.
-#include "measure/hgrm.h"
 #include "measure/hlog.h"
 
 #define INTERVALS 20

@@ -1,8 +1,6 @@
-#include "measure/slope.h"
+#include "measure/stats.h"
 
 #include <math.h>
-
-#include "measure/stats.h"
 
 // Quantile of the normal distribution for a two-sided confidence of 95%.
 static const double normal_95 = 1.959964;

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "base/unit.h"
-#include "measure/slope.h"
+#include "measure/stats.h"
 
 static void assert_near(double got, double want, double within)
 {

@@ -1,4 +1,4 @@
-#include "options/files.h"
+#include "options/options.h"
 
 #include <sys/stat.h>
 

@@ -13,8 +13,6 @@
 
 #include <getopt.h>
 
-#include "options/files.h"
-#include "options/values.h"
 #include "scenario/gone.h"
 #include "scenario/suggest.h"
 

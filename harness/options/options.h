@@ -1,6 +1,7 @@
 // The options of all subcommands: one table drives parsing and --help.
 #pragma once
 
+#include "base/base.h"
 #include "scenario/scenario.h"
 #include "shards/merge.h"
 
@@ -138,3 +139,62 @@ void options_print_help(enum option_scope scope);
 // Returns the overrides of --set, --seed and similar options, for scenario_load. They borrow from
 // `o`.
 struct overrides options_overrides(const struct options *o);
+
+// --- values.c ----------------------------------------------------------------------
+//
+// Reads the values of the options that take a number, a percentage, a server or an override.
+
+enum read_id {
+    READ_POSTGRES,
+    READ_SEED,
+    READ_SET,
+    READ_REPEAT,
+    READ_JOBS,
+    READ_DRAWS,
+    READ_SHARD,
+    READ_RETRIES,
+    READ_PAIRS,
+    READ_RUNS,
+    READ_SEEDS,
+    READ_MIN_EFFECT,
+    READ_PRECISION,
+    READ_PASS_ENV,
+    READ_AS,
+    READ_PROMISES,
+    READ_SCALE,
+};
+
+// Stores the value of an option. ERR_USAGE: the error names the option and says what it takes.
+MUST_USE bool values_read(struct options *o, enum read_id id, const char *value, struct err *e);
+
+// --- skips.c -----------------------------------------------------------------------
+//
+// --skip and --skip-tag: which scenarios of a suite are not run, and why.
+
+// ERR_USAGE when --skip has a name that is none of these scenarios, or --skip-tag a tag that none
+// of them has.
+MUST_USE bool skips_check(
+    const struct scenario *scenarios, size_t count, const struct options *o, struct err *e);
+
+// True when nothing keeps the scenario from being run. False, with ERR_SKIP and the reason, when it
+// is left out by an option, because the subject does not make a promise that it needs, or because
+// the schema lacks something.
+MUST_USE bool skips_permit(const struct scenario *s, const struct options *o, struct err *e);
+
+// --- files.c -----------------------------------------------------------------------
+//
+// Names and writes the files that options ask for, such as --markdown FILE.
+
+// Fills in the path <out>/<command>/<UTC time>, of a folder for a command that makes many runs. The
+// folder is not made.
+MUST_USE bool files_dated_folder(
+    char *path, size_t size, const char *out, const char *command, struct err *e);
+
+// Writes all of `text` to `path`, and makes the folders on the way. The error names the option. A
+// file that could not be written completely is removed.
+MUST_USE bool file_write(
+    const char *option, const char *path, const struct buf *text, struct err *e);
+
+// Checks, before the work begins, that file_write will be able to write. It changes no file that
+// exists, and makes no folder.
+MUST_USE bool file_is_writable(const char *option, const char *path, struct err *e);

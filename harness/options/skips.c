@@ -1,4 +1,4 @@
-#include "options/skips.h"
+#include "options/options.h"
 
 #include "scenario/needs.h"
 #include "scenario/suggest.h"

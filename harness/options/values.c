@@ -1,4 +1,4 @@
-#include "options/values.h"
+#include "options/options.h"
 
 #include "os/other_user.h"
 #include "os/child_env.h"

@@ -1,4 +1,4 @@
-#include "os/stalls.h"
+#include "os/ticker.h"
 
 bool stalls_keep(struct stalls *s, struct stall stall)
 {

@@ -7,7 +7,6 @@
 #include "plan/plan.h"
 
 #include "plan/arrivals.h"
-#include "plan/plan_faults.h"
 #include "plan/rng.h"
 
 // The choices that draw random numbers. In each phase, each choice has a stream of random numbers

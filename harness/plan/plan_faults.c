@@ -1,4 +1,4 @@
-#include "plan/plan_faults.h"
+#include "plan/plan.h"
 
 #include "plan/rng.h"
 

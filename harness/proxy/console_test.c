@@ -6,7 +6,6 @@
 
 #include "base/unit.h"
 #include "fault/proxy_inside.h"
-#include "proxy/control.h"
 
 static struct order parsed(const char *line)
 {

@@ -1,4 +1,4 @@
-#include "proxy/control.h"
+#include "proxy/console.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

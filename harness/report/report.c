@@ -1,6 +1,6 @@
 #include "report/report.h"
 
-#include "measure/hgrm.h"
+#include "measure/hlog.h"
 #include "report/escape.h"
 
 #define REPORT_MAX (64u << 20)

@@ -6,7 +6,7 @@
 // run, or of the segments, is warm-up and is left out.
 #pragma once
 
-#include "measure/slope.h"
+#include "measure/stats.h"
 #include "report/files/observed.h"
 
 #define SLOPES_WINDOWS_MAX 60

@@ -1,4 +1,4 @@
-#include "run/generator.h"
+#include "run/run.h"
 
 static const int64_t backlog_limit_ns = 60 * NS_PER_S; // time allowed to commit the backlog; 1 ms
                                                        // for each transaction is added

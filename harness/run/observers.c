@@ -1,4 +1,4 @@
-#include "run/observers.h"
+#include "run/run.h"
 
 #include "postgres/local/drive.h"
 #include "postgres/migrate.h"

@@ -2,16 +2,95 @@
 // the steps in order, and to the files of this folder.
 #pragma once
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "fault/fault.h"
+#include "ledger/ledger.h"
+#include "load/load.h"
+#include "load/remote.h"
 #include "postgres/durability.h"
+#include "postgres/sampler.h"
 #include "postgres/sessions.h"
 #include "report/folder.h"
 #include "report/progress.h"
-#include "run/generator.h"
-#include "run/observers.h"
-#include "run/subject_queue.h"
 #include "run/runner.h"
+#include "run/subject_queue.h"
 #include "subject/command.h"
+
+// --- generator.c -------------------------------------------------------------------
+//
+// The load of a run: the generator in a thread of its own, or workers in its place.
+
+struct generator {
+    struct buf conninfo;
+    struct load_config config;
+    struct load_progress progress;
+    struct load_result result;
+    struct remote *workers; // the workers that send the load; NULL: this process sends it
+    pthread_t thread;
+    bool started;
+    atomic_bool done;
+    bool ok; // true: the load went well; like err it is known when the thread has ended
+    struct err err;
+};
+
+// Inserts the tokens that wait when the collector starts, and returns when they are committed;
+// false if not all of them are. g->conninfo must be set.
+MUST_USE bool generator_backlog(
+    struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e);
+
+// Starts a worker for each command of `list`, in which commas stand between the commands. Does
+// nothing if `list` is NULL.
+MUST_USE bool generator_open_workers(struct generator *g, const char *list,
+    const struct scenario *s, const struct plan *plan, struct err *e);
+
+// Starts the load in a thread of its own, or lets the workers send it.
+MUST_USE bool generator_start(struct generator *g, const struct load_config *config, struct err *e);
+
+// Waits until the load is over. Returns false when it failed.
+MUST_USE bool generator_join(struct generator *g, struct err *e);
+
+// Ends the thread at any stage; the records stay until generator_fini.
+void generator_stop(struct generator *g);
+void generator_fini(struct generator *g);
+
+// --- observers.c -------------------------------------------------------------------
+//
+// The threads that observe a run: samples of the server and the machine, the wait for a processor,
+// and two probes of the server.
+
+struct observers {
+    struct sampler *sampler;
+    struct starved *starved; // measures how long processes wait for a processor
+    struct probe *answers;   // measures how fast the server answers
+    struct probe *flushes;   // measures how fast it commits
+    atomic_int outer_pid;    // copy of server.outer_pid, which sampler and starved read
+};
+
+// Starts all observers. The server and the subject must outlive them.
+MUST_USE bool observers_start(
+    struct observers *o, const struct server *server, struct subject *subject, struct err *e);
+
+// Starts only `starved`. observers_end_starved ends it and puts its samples into the ledger.
+MUST_USE bool observers_start_starved(
+    struct observers *o, const struct server *server, struct subject *subject, struct err *e);
+void observers_end_starved(struct observers *o, struct ledger *l);
+
+// Gives the observers the pid of the server, which changes with each start of the server.
+void observers_note_pid(struct observers *o, const struct server *server);
+
+// Each of these ends a part of the observers and puts its samples into the ledger, which borrows
+// them. observers_end_samples ends those that look at the collector's processes, so call it before
+// the collector ends.
+void observers_end_samples(struct observers *o, struct ledger *l);
+void observers_end_probes(struct observers *o, struct ledger *l);
+
+// Both accept observers at any stage. observers_stop ends the probes and `starved`; observers_fini
+// ends the sampler as well and frees everything. It would wait for ever for a query to a paused
+// server, so call observers_fini when the server has ended or runs.
+void observers_stop(struct observers *o);
+void observers_fini(struct observers *o);
 
 // The progress line of a run, and what its live latency is computed from.
 struct run_progress {

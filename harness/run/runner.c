@@ -19,7 +19,7 @@
 #include "report/files/live.h"
 #include "report/report.h"
 #include "run/run.h"
-#include "subject/identity.h"
+#include "subject/command.h"
 
 static bool settle_and_judge(struct run *r, struct err *e);
 static bool write_reports(struct run *r, struct err *e);

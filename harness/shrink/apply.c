@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "scenario/metrics.h"
-#include "shrink/sketch.h"
+#include "shrink/search.h"
 
 #define REPEATS_MIN 3 // fewer evenly spaced faults are written one by one, without `every`
 

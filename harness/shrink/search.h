@@ -5,7 +5,88 @@
 // candidate is left to try. At the end, the best candidate is tried several times more.
 #pragma once
 
-#include "shrink/sketch.h"
+#include "plan/plan.h"
+#include "scenario/scenario.h"
+
+// --- sketch.c ----------------------------------------------------------------------
+//
+// A sketch describes a smaller form of a scenario whose run broke an invariant: which stretches of
+// its phases and which of its planned faults are left, and limits on everything else.
+//
+// A sketch only says what was taken away, so a smaller sketch is made by taking away more.
+// sketch_apply makes a scenario of a sketch. All functions are pure.
+
+// The scenario and the plan from which all sketches of a search are made.
+struct whole {
+    const struct scenario *scenario;
+    const struct plan *plan;
+};
+
+// A stretch of a phase; when from_ns == to_ns, nothing of the phase is left.
+struct span {
+    int64_t from_ns, to_ns;
+};
+
+// Special features of a load's tokens and transactions. Each can be taken away.
+enum plain {
+    PLAIN_ROLLBACK = 1 << 0,
+    PLAIN_HOLD_OPEN = 1 << 1,
+    PLAIN_INELIGIBLE = 1 << 2,
+    PLAIN_UNSENDABLE = 1 << 3,
+    PLAIN_RECOVERY = 1 << 4,
+    PLAIN_ROWS = 1 << 5,
+    PLAIN_NAMES = 1 << 6,
+    PLAIN_INSERT = 1 << 7,
+    PLAIN_BACKLOG = 1 << 8,
+    PLAIN_CHANGES = 1 << 9,
+    PLAIN_ACCOUNTS = 1 << 10, // each has one token
+    PLAIN_IDS = 1 << 11,      // they begin at 1
+    PLAIN_ALL = (1 << 12) - 1,
+};
+
+struct sketch {
+    struct span *spans; // owned; for each phase, the stretch that is left
+    bool *faults;       // owned; for each planned fault, whether it is left
+    int halvings;       // how often all rates were halved
+    int connections;    // upper limit of the connections in each phase
+    int instances;      // number of collectors
+    unsigned plain;     // bits of enum plain: the features that were taken away
+};
+
+// Makes the sketch from which nothing is taken away. False when memory is short.
+MUST_USE bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e);
+MUST_USE bool sketch_copy(
+    struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e);
+
+// Frees a sketch; accepts a zeroed struct.
+void sketch_fini(struct sketch *k);
+
+// Returns the length of the load that is left.
+int64_t sketch_load_ns(const struct sketch *k, const struct whole *w);
+
+// Returns when a planned fault happens in the load that is left; -1 when its time is gone.
+int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault);
+
+// Returns the number of planned faults that are left.
+size_t sketch_fault_count(const struct sketch *k, const struct whole *w);
+
+// Keeps only the part [from_ns, to_ns) of the load that is left, and the faults in it.
+void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns);
+
+// Takes away the faults that cannot happen any more because their time or their collector is gone.
+void sketch_settle(struct sketch *k, const struct whole *w);
+
+// Returns a hash that is the same for equal sketches.
+uint64_t sketch_hash(const struct sketch *k, const struct whole *w);
+
+// Returns a drain that is long enough for a good collector, but not longer than the scenario's.
+int64_t sketch_drain_ns(const struct scenario *s);
+
+// Takes away from `s` all that the sketch takes away; `s` was loaded from the same file as the
+// whole. Also shortens the drain, and removes expectations of anything but invariants, because a
+// shorter load has other figures. False when memory is short.
+MUST_USE bool sketch_apply(
+    const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e);
 
 enum answer {
     ANSWER_PASSES,     // the candidate passed or was inconclusive

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "options/files.h"
+#include "options/options.h"
 #include "compare/compare.h"
 #include "ledger/history.h"
 #include "os/paths.h"

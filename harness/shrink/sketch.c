@@ -1,4 +1,4 @@
-#include "shrink/sketch.h"
+#include "shrink/search.h"
 
 // Allocates the arrays of a sketch. False when memory is short; the sketch is then freed.
 static bool allocate_sketch(struct sketch *k, const struct whole *w, struct err *e)

@@ -1,7 +1,7 @@
 // One line of a story: text to event, and back, by the rows of vocabulary.c.
 #include <ctype.h>
 
-#include "ledger/rows.h"
+#include "ledger/ledger.h"
 #include "scenario/suggest.h"
 #include "story/event.h"
 

@@ -1,4 +1,4 @@
-#include "subject/identity.h"
+#include "subject/command.h"
 
 #include <openssl/evp.h>
 #include <sys/stat.h>

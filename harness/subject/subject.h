@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "os/netns.h"
-#include "os/stalls.h"
+#include "os/ticker.h"
 #include "scenario/scenario.h"
 
 // Whether other processes still ran after a process had ended at TERM.

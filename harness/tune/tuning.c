@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "options/files.h"
+#include "options/options.h"
 #include "os/paths.h"
 #include "options/command_record.h"
 #include "scenario/needs.h"

@@ -16,7 +16,7 @@ struct observed {
     int64_t harness_rss_kb; // largest memory of the harness itself, in kB
     char *collector;        // owned; the value of --collector; NULL: not given
     char *changed; // owned; the options that changed the scenario, quoted for a shell; NULL: none
-    char *program; // owned; the tested program, see subject/identity.h; NULL: not known
+    char *program; // owned; the tested program, see subject/command.h; NULL: not known
 };
 
 // Fills in *o, with the samples from a stopped sampler (NULL: there was none). The load began at

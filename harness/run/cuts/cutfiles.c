@@ -1,12 +1,10 @@
-#include "run/cuts/cutfiles.h"
+#include "run/cuts/cutreport.h"
 
 #include <math.h>
 
 #include "base/utf8.h"
 #include "report/files/junit.h"
-#include "run/cuts/cutkinds.h"
 #include "subject/command.h"
-#include "subject/identity.h"
 
 // --- the command ------------------------------------------------------------------------
 

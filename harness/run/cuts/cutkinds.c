@@ -1,4 +1,4 @@
-#include "run/cuts/cutkinds.h"
+#include "run/cuts/cutreport.h"
 
 static bool is_pair(const struct cutreport *c, size_t i)
 {

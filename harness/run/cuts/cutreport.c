@@ -2,9 +2,6 @@
 
 #include <stdarg.h>
 
-#include "run/cuts/cutfiles.h"
-#include "run/cuts/cutkinds.h"
-
 #define WORST_SHOWN 10
 #define STATEMENT_SHOWN 50
 

@@ -1,7 +1,5 @@
 #include "run/cuts/cuts.h"
 
-#include "run/cuts/everycut.h"
-
 bool cuts_tried(const struct options *o)
 {
     return o->run.every_cut || o->run.every_kill;

@@ -1,7 +1,6 @@
-#include "run/cuts/cutfiles.h"
+#include "run/cuts/cutreport.h"
 
 #include "base/utf8.h"
-#include "run/cuts/cutkinds.h"
 
 static const char *state_of(const struct cutreport *c, size_t i)
 {

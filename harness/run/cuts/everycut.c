@@ -7,7 +7,7 @@
 // database of its worker (freshdb.c), and is judged by all invariants. Each trial goes into the
 // command's record as soon as it is decided (cutrecord.c). So an interrupted command can go on with
 // the rest later, and several machines can share the trials.
-#include "run/cuts/everycut.h"
+#include "run/cuts/cuts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-#include "run/cuts/everyflush.h"
+#include "run/cuts/cuts.h"
 
 #include "os/interrupt.h"
 #include "os/mutant.h"

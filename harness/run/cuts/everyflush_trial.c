@@ -11,7 +11,7 @@
 // A second cut may tear the superblock of ext4, which is two sectors long and written in place by
 // the mount. The file system is then repaired, as an operator would. The state is counted and not
 // judged, because what the repair threw away may have been flushed.
-#include "run/cuts/everyflush_trial.h"
+#include "run/cuts/everyflush_inside.h"
 
 #include "check/bounds.h"
 #include "os/interrupt.h"

@@ -1,4 +1,4 @@
-#include "run/cuts/freshdb.h"
+#include "run/cuts/trial.h"
 
 #include "os/interrupt.h"
 #include "postgres/sql.h"

@@ -1,4 +1,4 @@
-#include "run/cuts/steps.h"
+#include "run/cuts/trial.h"
 
 #include "load/txn.h"
 #include "postgres/sql.h"

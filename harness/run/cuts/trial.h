@@ -1,13 +1,83 @@
 // One trial of --every-cut or --every-kill: a fresh database, a fresh collector, and the steps of
-// steps.h. The connection is cut, or the collector killed, at one message or at two. The trial is
+// steps.c. The connection is cut, or the collector killed, at one message or at two. The trial is
 // judged by all invariants, like any run.
 #pragma once
 
+#include <libpq-fe.h>
+
 #include "check/check.h"
+#include "load/load.h"
+#include "plan/plan.h"
 #include "postgres/provider.h"
-#include "run/cuts/freshdb.h"
 #include "run/cuts/points.h"
 #include "scenario/scenario.h"
+
+// --- steps.c -----------------------------------------------------------------------
+//
+// The small workload of one trial: a handful of transactions, its steps. Each step commits after
+// the lines of the step before were read. A step has one token, several, or more than a batch
+// holds. Among the tokens are a password recovery and one that is not to be sent.
+//
+// The last step runs only after a cut. When its token has come out, everything that a collector
+// would send again has come out as well, except what a dead collector has left to others. The trial
+// waits for that separately.
+
+#define STEPS 6
+#define STEPS_FAULTS 2
+
+// A scenario with the steps as its load, and otherwise the original's postgres and collector. Its
+// strings and arrays belong to the original scenario, or to this struct.
+struct steps {
+    struct scenario scenario;
+    struct load_phase phases[STEPS];
+    struct fault_spec faults[STEPS_FAULTS];
+    struct plan plan;                 // owned
+    struct txn_record records[STEPS]; // the outcome of each transaction
+};
+
+MUST_USE bool steps_init(struct steps *s, const struct scenario *of, struct err *e);
+void steps_fini(struct steps *s);
+
+// Makes the accounts whose passwords the steps will recover, and prepares the statements of the
+// steps, on a connection of the superuser. Call it before the first step.
+MUST_USE bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e);
+
+// Commits the tokens of one step. `start_ns` is when the trial began.
+MUST_USE bool steps_commit(
+    struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e);
+
+// True when the collector has to write this token.
+bool steps_sendable(const struct steps *s, uint32_t token);
+
+// --- freshdb.c ---------------------------------------------------------------------
+//
+// Gives each trial a database that equals a template. A copy of a template takes a third of a
+// second of processor time, so only the first trial gets a copy. For later trials the tables are
+// emptied and the queue's rows are restored. For a collector with tables of its own, each trial
+// gets a copy.
+//
+// Other sessions in the database are ended first, so that nothing of a trial reaches into the next.
+
+struct freshdb {
+    const struct server *server;
+    const char *template_db; // name of a migrated database without tokens, to which nobody is
+                             // connected
+    bool copies;             // true: each trial gets a new copy of the template
+    char name[64];
+    PGconn *admin; // connection of the superuser to another database
+    PGconn *conn;  // connection of the superuser to the trial's database; lives as long as that
+                   // database
+};
+
+// Connects, but makes no database yet. `number` distinguishes the databases of several workers.
+MUST_USE bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
+    bool copies, int number, struct err *e);
+
+// Makes the database, or restores it to the template's state.
+MUST_USE bool freshdb_renew(struct freshdb *db, struct err *e);
+
+// Drops the database; accepts a freshdb that was never opened.
+void freshdb_close(struct freshdb *db);
 
 struct trial_result {
     enum verdict verdict;
@@ -28,7 +98,7 @@ struct trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario names it
     const struct server *server;
-    const char *template_db; // see freshdb.h
+    const char *template_db; // see freshdb.c
     const char *log_dir;
     enum cut_action action;
 };
