@@ -39,3 +39,10 @@ int clock_poll_ms(int64_t now_ns, int64_t deadline_ns)
     int64_t ms = (deadline_ns - now_ns - 1) / NS_PER_MS + 1;
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
+
+int clock_compare(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}

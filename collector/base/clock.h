@@ -37,3 +37,6 @@ static inline int64_t clock_max(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
+
+// For qsort: compares two times, or two structs whose first member is a time.
+int clock_compare(const void *a, const void *b);

@@ -222,13 +222,6 @@ static int best_fixed(struct pace_figures *f, const int64_t *at, int limit, int6
     return best;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 void pace_print_trace(const struct pace_load *l)
 {
     static int64_t at[WARM + TOKENS];
@@ -245,7 +238,7 @@ struct pace_figures pace_compare(const struct pace_load *l)
 
     arrive(at, l);
     int lines = adaptive(at, l->limit, delay);
-    qsort(delay + WARM, TOKENS, sizeof *delay, by_size);
+    qsort(delay + WARM, TOKENS, sizeof *delay, clock_compare);
     int64_t p99_ns = delay[WARM + TOKENS - 1 - TOKENS / 100];
     int best = best_fixed(&f, at + WARM, l->limit, p99_ns);
     assert(delay[WARM] >= 0 && delay[WARM + TOKENS - 1] <= MOST_NS);

@@ -15,17 +15,10 @@ size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t 
     return low;
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-    int64_t x = ((const struct txn_span *)a)->from_ns, y = ((const struct txn_span *)b)->from_ns;
-
-    return (x > y) - (x < y);
-}
-
 void spans_index(struct spans *s)
 {
     if (s->count)
-        qsort(s->items, s->count, sizeof *s->items, compare_spans);
+        qsort(s->items, s->count, sizeof *s->items, clock_compare);
     for (size_t i = 1; i < s->count; i++) {
         if (s->items[i].until_ns < s->items[i - 1].until_ns)
             s->items[i].until_ns = s->items[i - 1].until_ns;

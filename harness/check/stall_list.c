@@ -8,13 +8,6 @@ static const int64_t probe_every_ns = 100 * NS_PER_MS;
 
 // --- slack ------------------------------------------------------------------------
 
-static int compare_times(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 // True when a fault lasts in a stretch of time, because the fault may then have slowed the probe.
 static bool is_stall_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
 {
@@ -35,7 +28,7 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *
             took[count++] = p->took_ns;
     }
     if (count > 0) {
-        qsort(took, count, sizeof *took, compare_times);
+        qsort(took, count, sizeof *took, clock_compare);
         slack_ns = clock_min(slack_base_ns + 5 * took[(count * 99 - 1) / 100], slack_most_ns);
     }
     free(took);
@@ -53,7 +46,7 @@ int64_t check_flush_ns(const struct ledger *l)
             took[count++] = l->flushes[i].took_ns;
     }
     if (count > 0) {
-        qsort(took, count, sizeof *took, compare_times);
+        qsort(took, count, sizeof *took, clock_compare);
         p99_ns = took[(count * 99 - 1) / 100];
     }
     free(took);
@@ -152,17 +145,12 @@ static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64
     }
 }
 
-static int compare_stalls(const void *a, const void *b)
-{
-    return compare_times(&((const struct stall *)a)->from_ns, &((const struct stall *)b)->from_ns);
-}
-
 // Sorts the stalls by their beginning, and joins those that overlap.
 static void merge(struct stall_list *s)
 {
     size_t kept = 0;
 
-    qsort(s->items, s->count, sizeof *s->items, compare_stalls);
+    qsort(s->items, s->count, sizeof *s->items, clock_compare);
     for (size_t i = 0; i < s->count; i++) {
         struct stall *last = kept ? &s->items[kept - 1] : NULL;
         if (!last || s->items[i].from_ns > last->until_ns)

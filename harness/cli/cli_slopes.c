@@ -42,13 +42,6 @@ static bool take_segment(struct slopes_segment *segment, const char *folder, str
     return ok;
 }
 
-static int by_segment_time(const void *a, const void *b)
-{
-    const struct slopes_segment *x = a, *y = b;
-
-    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
-}
-
 // Takes all results below a folder as the segments of one soak.
 static bool take_soak(struct slopes *s, const char *dir, struct err *e)
 {
@@ -65,7 +58,7 @@ static bool take_soak(struct slopes *s, const char *dir, struct err *e)
     for (size_t i = 0; ok && i < g.count; i++)
         ok = take_segment(&segments[i], g.folders[i], e);
     if (ok)
-        qsort(segments, g.count, sizeof *segments, by_segment_time);
+        qsort(segments, g.count, sizeof *segments, clock_compare);
     ok = ok && (slopes_of_soak(s, segments, g.count, e) || err_prefix(e, "%.500s", dir));
     free(segments);
     gather_fini(&g);

@@ -100,13 +100,6 @@ static bool read_worker_records(
     return true;
 }
 
-static int compare_stall_starts(const void *a, const void *b)
-{
-    const struct stall *x = a, *y = b;
-
-    return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
-}
-
 // The figures in the message that a worker sends about its load.
 struct figures {
     size_t refused, stalls, kept;
@@ -139,8 +132,7 @@ static void add_figures(struct load_result *all, const struct figures *f)
         all->stalls.longest_ns = f->longest_ns;
     // The stalls of a single generator are in the order of time, so those of several are sorted.
     if (all->stalls.kept_count > 0)
-        qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept,
-            compare_stall_starts);
+        qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, clock_compare);
 }
 
 bool worker_result_take(

@@ -75,13 +75,6 @@ static void buckets_are_exact_to_a_thousandth(void **state)
     }
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 // Finds the percentile in the sorted values themselves. It is given in thousandths of a percent, so
 // that the arithmetic stays in integers.
 static int64_t oracle(const int64_t *sorted, int64_t n, int64_t thousandths)
@@ -107,7 +100,7 @@ static void check_percentiles(int64_t n, uint64_t seed)
         values[i] = any_value(&seed);
         assert_true(histogram_record(&h, values[i]));
     }
-    qsort(values, (size_t)n, sizeof *values, by_value);
+    qsort(values, (size_t)n, sizeof *values, clock_compare);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         assert_int_equal(
             histogram_percentile(&h, (double)asked[i] / 1000), oracle(values, n, asked[i]));

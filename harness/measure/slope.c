@@ -5,13 +5,6 @@
 // Quantile of the normal distribution for a two-sided confidence of 95%.
 static const double normal_95 = 1.959964;
 
-static int compare_slopes(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 // Returns the variance of S, the figure of Kendall's test. Groups of t equal values make it
 // smaller.
 static double kendall_variance(const double *sorted, size_t count)
@@ -37,7 +30,7 @@ static size_t all_pairs(double *slopes, const double *x, const double *y, size_t
         for (size_t j = i + 1; j < count; j++)
             slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
     }
-    qsort(slopes, n, sizeof *slopes, compare_slopes);
+    stats_sort(slopes, n);
     return n;
 }
 

@@ -14,11 +14,16 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void stats_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+}
+
 double stats_median(double *values, size_t count)
 {
     if (count == 0)
         return NAN;
-    qsort(values, count, sizeof *values, compare_doubles);
+    stats_sort(values, count);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
@@ -98,7 +103,7 @@ static double tie_term(const double *a, size_t n, const double *b, size_t m)
         pool[i] = a[i];
     for (size_t j = 0; j < m; j++)
         pool[n + j] = b[j];
-    qsort(pool, n + m, sizeof *pool, compare_doubles);
+    stats_sort(pool, n + m);
     for (size_t i = 0, group; i < n + m; i += group) {
         group = 1;
         while (i + group < n + m && !(pool[i] < pool[i + group]))

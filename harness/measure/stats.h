@@ -34,6 +34,9 @@ double stats_smallest_p(size_t a_count, size_t b_count);
 // hits by chance alone.
 double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count);
 
+// Sorts the values.
+void stats_sort(double *values, size_t count);
+
 // Sorts the values and returns their median; NAN without values.
 double stats_median(double *values, size_t count);
 

@@ -34,7 +34,7 @@ bool ticker_stop(struct ticker *t);
 #define STALLS_LEAST_NS INT64_C(5000000)
 
 struct stall {
-    int64_t from_ns, until_ns;
+    int64_t from_ns, until_ns; // from_ns first, to be sorted by
 };
 
 // A zeroed struct is empty. Only one thread may write it. Its owner calls stalls_fini.

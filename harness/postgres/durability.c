@@ -11,13 +11,6 @@
 #define BLOCK 8192
 #define MOUNTS_MAX (1u << 20)
 
-static int compare_int64(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 // Measures the cost of a flush: the median of many. False with errno when writing or flushing
 // fails.
 static bool time_flushes(int fd, int64_t *median_ns)
@@ -34,7 +27,7 @@ static bool time_flushes(int fd, int64_t *median_ns)
         took[i] = clock_now_ns() - start;
     }
     // Takes the median, because a few flushes may have to wait for other programs' writes.
-    qsort(took, PROBES, sizeof *took, compare_int64);
+    qsort(took, PROBES, sizeof *took, clock_compare);
     *median_ns = took[PROBES / 2];
     return true;
 }

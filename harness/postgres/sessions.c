@@ -76,15 +76,6 @@ static bool store_sessions(struct sessions *s, const struct logins *l, int64_t w
     return true;
 }
 
-// Compares times, to sort them: several backends write to one log, so its lines need not be in
-// order.
-static int compare_logins(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 void sessions_read(
     struct sessions *s, const char *log, long from, const char *role, int64_t wall_offset_ns)
 {
@@ -113,7 +104,7 @@ void sessions_read(
     if (!ok)
         sessions_fini(s);
     else
-        qsort(s->opened_ns, s->count, sizeof *s->opened_ns, compare_logins);
+        qsort(s->opened_ns, s->count, sizeof *s->opened_ns, clock_compare);
 }
 
 void sessions_fini(struct sessions *s)

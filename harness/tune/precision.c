@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "measure/stats.h"
+
 // The numbers of values at which the interval is checked. They are few, because all checks share
 // PRECISION_ALPHA, and each further check widens the interval.
 static const size_t check_counts[] = {3, 5, 8, 13, 20, 32, 50, 80};
@@ -37,13 +39,6 @@ size_t precision_checked(size_t count)
     return checked;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 struct precision precision_of(const double *values, size_t count)
 {
     struct precision p = {.median = NAN, .low = 0, .high = INFINITY};
@@ -57,10 +52,7 @@ struct precision precision_of(const double *values, size_t count)
             logs[n++] = log(values[i]);
     }
     p.count = n;
-    if (n > 0) {
-        qsort(logs, n, sizeof *logs, by_size);
-        p.median = exp((logs[(n - 1) / 2] + logs[n / 2]) / 2);
-    }
+    p.median = exp(stats_median(logs, n));
     for (size_t i = 0; i < n; i++)
         sum += logs[i];
     for (size_t i = 0; n > 1 && i < n; i++)

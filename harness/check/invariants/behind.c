@@ -21,7 +21,7 @@ static const double student_95 = 1.860; // Student's t for 95%, one-sided, with 
 
 // The time that a fault took from the subject.
 struct trouble {
-    int64_t from_ns, until_ns;
+    int64_t from_ns, until_ns; // from_ns first, to be sorted by
     const char *name;
 };
 
@@ -191,13 +191,6 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
         (int)b->waiting[backlog_step(b, due_ns)], ledger_seconds(c->l, due_ns));
 }
 
-static int by_beginning(const void *a, const void *b)
-{
-    int64_t x = ((const struct trouble *)a)->from_ns, y = ((const struct trouble *)b)->from_ns;
-
-    return (x > y) - (x < y);
-}
-
 // Lists the faults that struck or slowed the subject. Where others work in the place of a struck
 // instance, the trouble ends at the latest when they must do so. A strike from which nobody comes
 // back is left out.
@@ -218,7 +211,7 @@ static bool list_troubles(struct behind *t)
         t->troubles[t->trouble_count++] = (struct trouble){d->from_ns, d->until_ns, d->verb->name};
     }
     if (t->troubles && t->trouble_count > 0)
-        qsort(t->troubles, t->trouble_count, sizeof *t->troubles, by_beginning);
+        qsort(t->troubles, t->trouble_count, sizeof *t->troubles, clock_compare);
     return t->troubles;
 }
 

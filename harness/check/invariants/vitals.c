@@ -144,13 +144,6 @@ static void add_event(struct events *t, int64_t at_ns)
         t->at_ns[t->count++] = at_ns;
 }
 
-static int by_rest_time(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 // Gathers the times of all that may give a collector something to do.
 static bool gather_events(struct events *t, const struct ledger *l, struct err *e)
 {
@@ -169,7 +162,7 @@ static bool gather_events(struct events *t, const struct ledger *l, struct err *
     for (size_t i = 0; i < log->delivery_count; i++)
         add_event(t, log->deliveries[i].replied_ns);
     if (t->count > 0)
-        qsort(t->at_ns, t->count, sizeof *t->at_ns, by_rest_time);
+        qsort(t->at_ns, t->count, sizeof *t->at_ns, clock_compare);
     return true;
 }
 

@@ -2,15 +2,6 @@
 // them.
 #include "check/sources/sources.h"
 
-// Spans that begin at the same time may come in any order, which decides only the cause that is
-// named.
-static int by_span_begin(const void *a, const void *b)
-{
-    int64_t x = ((const struct span *)a)->from_ns, y = ((const struct span *)b)->from_ns;
-
-    return (x > y) - (x < y);
-}
-
 // Sorts the spans and fills in latest_ns[i], the latest end of spans 0 to i. These ends never fall
 // as i grows, so a binary search finds the first span that may reach a given time.
 static bool index_spans(struct timeline *t, struct err *e)
@@ -20,8 +11,10 @@ static bool index_spans(struct timeline *t, struct err *e)
     t->latest_ns = calloc(t->span_count + 1, sizeof *t->latest_ns);
     if (!t->latest_ns)
         return err_memory(e);
+    // Spans that begin at the same time may come in any order, which decides only the cause that is
+    // named.
     if (t->span_count)
-        qsort(t->spans, t->span_count, sizeof *t->spans, by_span_begin);
+        qsort(t->spans, t->span_count, sizeof *t->spans, clock_compare);
     for (size_t i = 0; i < t->span_count; i++) {
         latest_ns = t->spans[i].until_ns > latest_ns ? t->spans[i].until_ns : latest_ns;
         t->latest_ns[i] = latest_ns;

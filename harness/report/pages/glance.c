@@ -42,13 +42,6 @@ struct group {
     int64_t from_ns, until_ns;
 };
 
-static int by_mark_time(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 // Divides sorted times into groups: a time more than gap_ns after the one before begins another
 // group. Returns how many groups there are.
 static size_t group_times(struct group *groups, const int64_t *times, size_t count, int64_t gap_ns)
@@ -174,7 +167,7 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
     // where these lie is not known here.
     if (groups && count > 0 && (double)count == r->result->values[id]) {
         const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
-        qsort(times, count, sizeof *times, by_mark_time);
+        qsort(times, count, sizeof *times, clock_compare);
         size_t n = group_times(groups, times, count, gap_ns);
         buf_printf(out, "%zu %s", count, metrics[id].name);
         append_groups(l, groups, n, gap_ns, out);
