@@ -1,12 +1,16 @@
 #include "check/intervals.h"
 
-#include "check/stages.h"
-
 static const int64_t highest_ns = 60 * NS_PER_S;
 
 struct counts {
     uint64_t intended, committed;
     int64_t backlog_change; // of the committed tokens that must be delivered and were not yet
+};
+
+struct steps {
+    int64_t step_ns;
+    struct counts *counts; // owned; one for each step
+    size_t count;
 };
 
 // A token that changed while it waited may rightly be passed over.
@@ -18,29 +22,29 @@ static bool must_be_delivered(const struct ledger *l, uint32_t token)
            ledger_changed_ns(l, token) == CLOCK_NEVER;
 }
 
-// Returns the index of the second in which a time lies. An earlier time belongs to the first second
-// and a later one to the last.
-static size_t second_of(const struct ledger *l, int64_t ns, size_t count)
+// Returns the index of the step in which a time lies. An earlier time belongs to the first step and
+// a later one to the last.
+static size_t step_of(const struct steps *s, const struct ledger *l, int64_t ns)
 {
-    int64_t second = (ns - l->start_ns) / NS_PER_S;
+    int64_t step = (ns - l->start_ns) / s->step_ns;
 
-    return second < 0 ? 0 : (size_t)second >= count ? count - 1 : (size_t)second;
+    return step < 0 ? 0 : (size_t)step >= s->count ? s->count - 1 : (size_t)step;
 }
 
-// Counts the tokens of each second.
-static void count_tokens(const struct ledger *l, struct counts *counts, size_t count)
+// Counts the tokens of each step.
+static void count_tokens(struct steps *s, const struct ledger *l)
 {
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         const struct txn_record *txn = ledger_txn(l, t);
         if (txn->outcome == TXN_NOT_NEEDED)
             continue;
-        counts[second_of(l, ledger_intended_ns(l, t), count)].intended++;
+        s->counts[step_of(s, l, ledger_intended_ns(l, t))].intended++;
         if (txn->outcome == TXN_COMMITTED)
-            counts[second_of(l, txn->ended_ns, count)].committed++;
+            s->counts[step_of(s, l, txn->ended_ns)].committed++;
         if (must_be_delivered(l, t)) {
-            counts[second_of(l, txn->ended_ns, count)].backlog_change++;
+            s->counts[step_of(s, l, txn->ended_ns)].backlog_change++;
             if (l->tokens[t].deliveries > 0)
-                counts[second_of(l, ledger_read_ns(l, t), count)].backlog_change--;
+                s->counts[step_of(s, l, ledger_read_ns(l, t))].backlog_change--;
         }
     }
 }
@@ -56,9 +60,24 @@ static void record_interval(const struct interval *i, const struct ledger *l, ui
         histogram_record(i->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
 }
 
+// Adds the stages of a token to the sums, if they can be measured.
+static void add_stages(
+    struct stage_times *sums, const struct ledger *l, uint32_t token, int64_t fire_ns)
+{
+    if (!stages_measurable(l, token))
+        return;
+    struct stage_times t = stages_of(l, token, fire_ns);
+    sums->lag_ns += t.lag_ns;
+    sums->insert_ns += t.insert_ns;
+    sums->wait_ns += t.wait_ns;
+    sums->dequeue_ns += t.dequeue_ns;
+}
+
 static void add_interval_line(struct interval *i, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
+    enum fired_by ignored;
+    int64_t fire_ns = stages_fire_ns(l, line, &ignored);
 
     i->lines += line->state == LINE_WHOLE;
     for (uint32_t d = 0; line->state == LINE_WHOLE && d < line->tokens; d++) {
@@ -69,44 +88,47 @@ static void add_interval_line(struct interval *i, const struct ledger *l, uint32
             continue;
         i->delivered++;
         record_interval(i, l, token);
+        add_stages(&i->stages, l, token, fire_ns);
     }
 }
 
-static void begin_second(struct interval *i, size_t second, const struct counts *counts)
+static void begin_step(struct interval *i, const struct steps *s, size_t step)
 {
-    i->from_ns = (int64_t)second * NS_PER_S;
-    i->length_ns = NS_PER_S;
-    i->intended = counts->intended;
-    i->committed = counts->committed;
-    i->backlog += counts->backlog_change;
+    i->from_ns = (int64_t)step * s->step_ns;
+    i->length_ns = s->step_ns;
+    i->intended = s->counts[step].intended;
+    i->committed = s->counts[step].committed;
+    i->backlog += s->counts[step].backlog_change;
     i->delivered = i->lines = 0;
+    i->stages = (struct stage_times){0};
     histogram_clear(i->from_intended);
     histogram_clear(i->from_commit);
 }
 
-bool intervals_each_second(const struct ledger *l, intervals_use *use, void *arg, struct err *e)
+bool intervals_each_step(
+    const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg, struct err *e)
 {
     struct histogram from_intended = {0}, from_commit = {0};
     struct interval i = {.from_intended = &from_intended, .from_commit = &from_commit};
     int64_t whole_ns = l->drain_end_ns - l->start_ns;
-    size_t count = whole_ns > 0 ? (size_t)((whole_ns - 1) / NS_PER_S) + 1 : 1;
-    struct counts *counts = calloc(count, sizeof *counts);
+    struct steps s = {
+        .step_ns = step_ns, .count = whole_ns > 0 ? (size_t)((whole_ns - 1) / step_ns) + 1 : 1};
     size_t line = 0;
 
-    bool ok = (counts || err_memory(e)) && histogram_init(&from_intended, highest_ns, e) &&
+    s.counts = calloc(s.count, sizeof *s.counts);
+    bool ok = (s.counts || err_memory(e)) && histogram_init(&from_intended, highest_ns, e) &&
               histogram_init(&from_commit, highest_ns, e);
     if (ok)
-        count_tokens(l, counts, count);
-    for (size_t second = 0; ok && second < count; second++) {
-        begin_second(&i, second, &counts[second]);
+        count_tokens(&s, l);
+    for (size_t step = 0; ok && step < s.count; step++) {
+        begin_step(&i, &s, step);
         // Lines are in the order in which they were read.
-        for (; line < l->log->line_count &&
-               second_of(l, l->log->lines[line].read_ns, count) == second;
+        for (; line < l->log->line_count && step_of(&s, l, l->log->lines[line].read_ns) == step;
              line++)
             add_interval_line(&i, l, (uint32_t)line);
         ok = use(arg, &i, e);
     }
-    free(counts);
+    free(s.counts);
     histogram_fini(&from_intended);
     histogram_fini(&from_commit);
     return ok;

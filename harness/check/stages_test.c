@@ -232,7 +232,7 @@ static void the_seconds_are_the_whole_run(void **state)
     add_line(&f, 3, 27 * MS);
     add_line(&f, 1, 1500 * MS);
     assert_true(histogram_init(&all, NS_PER_S, &e));
-    assert_true(intervals_each_second(&f.ledger, sum_seconds, &sum, &e));
+    assert_true(intervals_each_step(&f.ledger, NS_PER_S, sum_seconds, &sum, &e));
     assert_int_equal(sum.length_ns, 2 * NS_PER_S);
     assert_int_equal(sum.intended, 6);
     assert_int_equal(sum.committed, 5);

@@ -110,7 +110,7 @@ bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e
     buf_append_str(out, csv_head);
     // This passes the samples before the load, so that the first row counts from the last of them.
     sample_of(&w, r->ledger->start_ns, &ignored);
-    return intervals_each_second(r->ledger, put_interval_row, &w, e);
+    return intervals_each_step(r->ledger, NS_PER_S, put_interval_row, &w, e);
 }
 
 // --- latency.hlog ------------------------------------------------------------
@@ -143,6 +143,6 @@ bool report_latency_log(const struct report *r, struct buf *out, struct err *e)
     struct writer w = {.report = r, .out = out};
 
     return hlog_write_header(out, r->scenario->name, r->observed->start_wall_ns, e) &&
-           intervals_each_second(r->ledger, put_second, &w, e) &&
+           intervals_each_step(r->ledger, NS_PER_S, put_second, &w, e) &&
            intervals_each_phase(r->ledger, put_phase, &w, e);
 }

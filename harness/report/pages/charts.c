@@ -2,184 +2,7 @@
 
 #include <math.h>
 
-#include "check/stages.h"
-#include "measure/histogram.h"
-
-// --- the figures of each interval ----------------------------------------------------
-
-// The stages of a token's time, in their order; stages.h defines them.
-enum series_stage { STAGE_LAG, STAGE_INSERT, STAGE_WAIT, STAGE_DEQUEUE, SERIES_STAGES };
-
-struct series_point {
-    int64_t at_ns;      // start of the interval, counted from the start of the load
-    uint32_t offered;   // tokens that the plan intended for the interval
-    uint32_t achieved;  // tokens acknowledged in the interval
-    uint32_t delivered; // first deliveries read in the interval
-    int64_t backlog;    // tokens acknowledged and not yet read at the end of the interval
-    double p50_ms, p99_ms, max_ms; // latency since the intended insert; NAN: no token was read
-    double commit_p50_ms, commit_p99_ms; // latency since the acknowledgement; NAN: none
-    double stage_ms[SERIES_STAGES]; // mean of each stage over the tokens read; NAN: none was read
-};
-
-struct series {
-    struct series_point *points; // owned
-    size_t count;
-    int64_t step_ns;
-};
-
-#define POINTS 250
-
-static const int64_t step_min_ns = 100 * NS_PER_MS;
-static const int64_t highest_ns = 60 * NS_PER_S;
-
-// Returns the point of a time; the first or the last point for a time outside of the run.
-static struct series_point *point_at(struct series *s, const struct ledger *l, int64_t ns)
-{
-    int64_t since_ns = ns - l->start_ns;
-    size_t i = since_ns <= 0 ? 0 : (size_t)(since_ns / s->step_ns);
-
-    return &s->points[i < s->count ? i : s->count - 1];
-}
-
-// Counts for each interval the tokens that the plan offered and those that were acknowledged.
-static void count_inserts(struct series *s, const struct ledger *l)
-{
-    for (size_t i = 0; i < l->plan->txn_count; i++) {
-        const struct plan_txn *txn = &l->plan->txns[i];
-        // The closed loop was over before the transaction's turn, so its tokens were not offered.
-        if (l->txns[i].outcome == TXN_NOT_NEEDED)
-            continue;
-        point_at(s, l, l->start_ns + txn->at_ns)->offered += txn->rows;
-        if (l->txns[i].outcome == TXN_COMMITTED)
-            point_at(s, l, l->txns[i].ended_ns)->achieved += txn->rows;
-    }
-}
-
-// Histograms and sums over the tokens of the current point.
-struct gathering {
-    struct histogram from_intended, from_commit;
-    double stage_ns[SERIES_STAGES];
-};
-
-static double percentile_ms(const struct histogram *h, double percentile)
-{
-    return h->total ? (double)histogram_percentile(h, percentile) / 1e6 : NAN;
-}
-
-// Fills in the figures of a point, and empties the sums for the next point.
-static void close_point(struct series_point *p, struct gathering *g)
-{
-    int64_t measured = g->from_intended.total;
-
-    p->p50_ms = percentile_ms(&g->from_intended, 50);
-    p->p99_ms = percentile_ms(&g->from_intended, 99);
-    p->max_ms = measured ? (double)g->from_intended.max / 1e6 : NAN;
-    p->commit_p50_ms = percentile_ms(&g->from_commit, 50);
-    p->commit_p99_ms = percentile_ms(&g->from_commit, 99);
-    for (int i = 0; i < SERIES_STAGES; i++) {
-        p->stage_ms[i] = measured ? g->stage_ns[i] / (double)measured / 1e6 : NAN;
-        g->stage_ns[i] = 0;
-    }
-    histogram_clear(&g->from_intended);
-    histogram_clear(&g->from_commit);
-}
-
-// Adds the first delivery of a token to the sums, as far as its times are known.
-static void add_series_token(
-    struct gathering *g, const struct ledger *l, uint32_t token, int64_t read_ns, int64_t fire_ns)
-{
-    const struct txn_record *txn = ledger_txn(l, token);
-
-    if (txn->outcome == TXN_COMMITTED)
-        histogram_record(&g->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
-    if (!stages_measurable(l, token))
-        return;
-    struct stage_times t = stages_of(l, token, fire_ns);
-    histogram_record(&g->from_intended, read_ns - ledger_intended_ns(l, token));
-    g->stage_ns[STAGE_LAG] += (double)t.lag_ns;
-    g->stage_ns[STAGE_INSERT] += (double)t.insert_ns;
-    g->stage_ns[STAGE_WAIT] += (double)t.wait_ns;
-    g->stage_ns[STAGE_DEQUEUE] += (double)t.dequeue_ns;
-}
-
-// Counts the deliveries, and closes each point. The lines are in the order in which they were read,
-// so one set of sums serves all points, one after another.
-static void count_deliveries(struct series *s, const struct ledger *l, struct gathering *g)
-{
-    struct series_point *current = s->points;
-    enum fired_by ignored;
-
-    for (uint32_t i = 0; i < l->log->line_count; i++) {
-        const struct line_record *line = &l->log->lines[i];
-        struct series_point *p = point_at(s, l, line->read_ns);
-        if (p != current)
-            close_point(current, g);
-        current = p;
-        int64_t fire_ns = stages_fire_ns(l, line, &ignored);
-        for (uint32_t k = 0; k < line->tokens; k++) {
-            uint32_t token = l->log->deliveries[line->first_delivery + k].token;
-            // Only the first delivery of a planned token counts.
-            if (token >= l->plan->token_count || l->tokens[token].deliveries == 0 ||
-                l->tokens[token].first_line != i)
-                continue;
-            p->delivered++;
-            add_series_token(g, l, token, line->read_ns, fire_ns);
-        }
-    }
-    close_point(current, g);
-}
-
-static void sum_backlog(struct series *s)
-{
-    int64_t backlog = 0;
-
-    for (size_t i = 0; i < s->count; i++) {
-        backlog += (int64_t)s->points[i].achieved - (int64_t)s->points[i].delivered;
-        // A token may be read before the answer to its COMMIT has come, so the difference may be
-        // negative for a while.
-        s->points[i].backlog = backlog > 0 ? backlog : 0;
-    }
-}
-
-static void series_fini(struct series *s)
-{
-    free(s->points);
-    *s = (struct series){0};
-}
-
-// Divides the run into about 250 intervals of at least 100 ms.
-static bool series_make(struct series *s, const struct ledger *l, struct err *e)
-{
-    int64_t length_ns = l->drain_end_ns - l->start_ns;
-    struct gathering g = {0};
-
-    // If the collector never started, the run ends before its load begins.
-    if (length_ns < 0)
-        length_ns = 0;
-    *s = (struct series){.step_ns = length_ns / POINTS};
-    // With shorter intervals most points of a short run would have no token.
-    if (s->step_ns < step_min_ns)
-        s->step_ns = step_min_ns;
-    s->count = (size_t)(length_ns / s->step_ns) + 1;
-    s->points = calloc(s->count, sizeof *s->points);
-    if (!s->points || !histogram_init(&g.from_intended, highest_ns, e) ||
-        !histogram_init(&g.from_commit, highest_ns, e)) {
-        series_fini(s);
-        histogram_fini(&g.from_intended);
-        return err_memory(e);
-    }
-    for (size_t i = 0; i < s->count; i++) {
-        struct series_point *p = &s->points[i];
-        p->at_ns = (int64_t)i * s->step_ns;
-        close_point(p, &g); // sets all figures to NAN: the point has no line yet
-    }
-    count_inserts(s, l);
-    count_deliveries(s, l, &g);
-    sum_backlog(s);
-    histogram_fini(&g.from_intended);
-    histogram_fini(&g.from_commit);
-    return true;
-}
+#include "check/intervals.h"
 
 // --- as columns -----------------------------------------------------------------------
 
@@ -203,35 +26,61 @@ static void add_cell(json_t *columns, const char *name, double value)
 
 // --- the run -------------------------------------------------------------------
 
-static void add_point(json_t *columns, const struct series_point *p, double per_s)
+// What add_point keeps from one point to the next.
+struct points {
+    json_t *columns;
+    int64_t unread; // tokens acknowledged and not yet read
+};
+
+static double percentile_ms(const struct histogram *h, double percentile)
 {
-    add_cell(columns, "t", (double)p->at_ns / 1e9);
-    add_cell(columns, "offered", p->offered * per_s);
-    add_cell(columns, "achieved", p->achieved * per_s);
-    add_cell(columns, "delivered", p->delivered * per_s);
-    add_cell(columns, "backlog", (double)p->backlog);
-    add_cell(columns, "p50", p->p50_ms);
-    add_cell(columns, "p99", p->p99_ms);
-    add_cell(columns, "max", p->max_ms);
-    add_cell(columns, "commit_p50", p->commit_p50_ms);
-    add_cell(columns, "commit_p99", p->commit_p99_ms);
-    add_cell(columns, "lag", p->stage_ms[STAGE_LAG]);
-    add_cell(columns, "insert", p->stage_ms[STAGE_INSERT]);
-    add_cell(columns, "wait", p->stage_ms[STAGE_WAIT]);
-    add_cell(columns, "dequeue", p->stage_ms[STAGE_DEQUEUE]);
+    return h->total ? (double)histogram_percentile(h, percentile) / 1e6 : NAN;
 }
 
+// Adds a stage's mean over the tokens that were read in the interval.
+static void add_stage(json_t *columns, const char *name, const struct interval *i, int64_t sum_ns)
+{
+    add_cell(columns, name, (double)sum_ns / (double)i->from_intended->total / 1e6);
+}
+
+static bool add_point(void *points, const struct interval *i, struct err *e)
+{
+    struct points *p = points;
+    json_t *columns = p->columns;
+    double per_s = 1e9 / (double)i->length_ns;
+
+    (void)e;
+    p->unread += (int64_t)i->committed - (int64_t)i->delivered;
+    add_cell(columns, "t", (double)i->from_ns / 1e9);
+    add_cell(columns, "offered", (double)i->intended * per_s);
+    add_cell(columns, "achieved", (double)i->committed * per_s);
+    add_cell(columns, "delivered", (double)i->delivered * per_s);
+    // A token may be read before the answer to its COMMIT has come, so the difference may be
+    // negative for a while.
+    add_cell(columns, "backlog", p->unread > 0 ? (double)p->unread : 0);
+    add_cell(columns, "p50", percentile_ms(i->from_intended, 50));
+    add_cell(columns, "p99", percentile_ms(i->from_intended, 99));
+    add_cell(columns, "max", i->from_intended->total ? (double)i->from_intended->max / 1e6 : NAN);
+    add_cell(columns, "commit_p50", percentile_ms(i->from_commit, 50));
+    add_cell(columns, "commit_p99", percentile_ms(i->from_commit, 99));
+    add_stage(columns, "lag", i, i->stages.lag_ns);
+    add_stage(columns, "insert", i, i->stages.insert_ns);
+    add_stage(columns, "wait", i, i->stages.wait_ns);
+    add_stage(columns, "dequeue", i, i->stages.dequeue_ns);
+    return true;
+}
+
+// Divides the run into about 250 intervals of at least 100 ms. With shorter ones most points of a
+// short run would have no token.
 json_t *charts_series(const struct ledger *l, struct err *e)
 {
-    struct series s;
+    int64_t step_ns = clock_max((l->drain_end_ns - l->start_ns) / 250, 100 * NS_PER_MS);
+    struct points p = {.columns = json_object()};
 
-    if (!series_make(&s, l, e))
-        return NULL;
-    json_t *columns = json_object();
-    for (size_t i = 0; i < s.count; i++)
-        add_point(columns, &s.points[i], 1e9 / (double)s.step_ns);
-    series_fini(&s);
-    return columns;
+    if (intervals_each_step(l, step_ns, add_point, &p, e))
+        return p.columns;
+    json_decref(p.columns);
+    return NULL;
 }
 
 // --- the server ----------------------------------------------------------------
