@@ -26,13 +26,15 @@ enum {
 };
 
 // How an option's value is stored: as a text, as the name of a file that will be written, as a
-// flag, or as values.c reads it.
-enum store { STORE_TEXT, STORE_FILE, STORE_FLAG, STORE_READ };
+// flag, as a whole number from 1 on, as a share, or as values.c reads it.
+enum store { STORE_TEXT, STORE_FILE, STORE_FLAG, STORE_COUNT, STORE_PERCENT, STORE_READ };
 
-#define TEXT(field) STORE_TEXT, offsetof(struct options, field)
-#define OUTPUT(field) STORE_FILE, offsetof(struct options, field)
-#define FLAG(field) STORE_FLAG, offsetof(struct options, field)
-#define READ(id) STORE_READ, READ_##id
+#define TEXT(field) STORE_TEXT, offsetof(struct options, field), 0
+#define OUTPUT(field) STORE_FILE, offsetof(struct options, field), 0
+#define FLAG(field) STORE_FLAG, offsetof(struct options, field), 0
+#define COUNT(field, most) STORE_COUNT, offsetof(struct options, field), most
+#define PERCENT(field) STORE_PERCENT, offsetof(struct options, field), 0
+#define READ(id) STORE_READ, READ_##id, 0
 
 static const struct {
     const char *name;
@@ -40,6 +42,7 @@ static const struct {
     unsigned scope;
     enum store store;
     size_t at; // offset in struct options; with STORE_READ: an enum read_id
+    int most;  // with STORE_COUNT: the largest number
     const char *help;
 } table[] = {
     {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE | SCOPE_FIELD,
@@ -53,8 +56,9 @@ static const struct {
     {"seed", "N", SCOPE_EXPLORE, READ(SEED), "draw other scenarios (default: 1)"},
     {"within", "TIME", SCOPE_EXPLORE, TEXT(within),
         "begin no further draw after this long (default: 10m)"},
-    {"draws", "N", SCOPE_EXPLORE, READ(DRAWS), "make N draws; then --within has no default"},
-    {"jobs", "N", SCOPE_EXPLORE, READ(JOBS),
+    {"draws", "N", SCOPE_EXPLORE, COUNT(explore.draws, 1000000),
+        "make N draws; then --within has no default"},
+    {"jobs", "N", SCOPE_EXPLORE, COUNT(explore.jobs, 16),
         "how many runs side by side (default: one for each processor, at most 4)"},
     {"only", "LIST", SCOPE_EXPLORE, TEXT(explore.only),
         "only these fault verbs, these modes, or the draws of these numbers: reset,shared or 17"},
@@ -85,16 +89,15 @@ static const struct {
     {"skip-tag", "LIST", SCOPE_RUN, TEXT(run.skip_tag), "skip the scenarios that carry these tags"},
     {"resume", NULL, SCOPE_RUN | SCOPE_FIELD | SCOPE_TUNE, FLAG(resume),
         "go on where the same command was stopped"},
-    {"repeat", "N", SCOPE_RUN, READ(REPEAT), "run each scenario N times"},
-    {"repeat", "N", SCOPE_FIELD, READ(REPEAT),
-        "run N seeds of each test with a verdict (default: 1, or 10 when the first breaks a "
-        "promise), or "
+    {"repeat", "N", SCOPE_RUN, COUNT(repeat, 10000), "run each scenario N times"},
+    {"repeat", "N", SCOPE_FIELD, COUNT(repeat, 10000),
+        "run N seeds of each test with a verdict (default: 1, or 10 when a run breaks a promise), or "
         "of the finding (default: 10)"},
-    {"repeat", "N", SCOPE_TUNE, READ(REPEAT),
+    {"repeat", "N", SCOPE_TUNE, COUNT(repeat, 10000),
         "run every pair at least N times, also those that the model would leave out"},
     {"within", "TIME", SCOPE_TUNE, TEXT(within),
         "begin no further run after this long (default: 5m)"},
-    {"precision", "PERCENT", SCOPE_TUNE, READ(PRECISION),
+    {"precision", "PERCENT", SCOPE_TUNE, PERCENT(tune.precision),
         "repeat a pair until the deciding figure is known this precisely (default: 10%)"},
     {"breaks", "LIST", SCOPE_EXPLORE, TEXT(breaks),
         "look only into draws that break one of these invariants: lost,late"},
@@ -115,10 +118,10 @@ static const struct {
     {"cut-at", "MESSAGE", SCOPE_RUN, TEXT(cut_at),
         "with --every-cut or --every-kill: only at these messages, e.g. 'client Bind', 'server "
         "any'"},
-    {"pairs", "N", SCOPE_RUN, READ(PAIRS),
+    {"pairs", "N", SCOPE_RUN, COUNT(run.pairs, 10000),
         "with --every-cut or --every-kill: also N trials with a second cut or kill during the "
         "recovery"},
-    {"retry-inconclusive", "N", SCOPE_RUN, READ(RETRIES),
+    {"retry-inconclusive", "N", SCOPE_RUN, COUNT(run.retries, 100),
         "run a scenario up to N times more while its run is inconclusive"},
     {"workers", "LIST", SCOPE_RUN, TEXT(run.workers),
         "send the load from workers: a command for each, with commas between, such as 'ssh HOST "
@@ -140,10 +143,11 @@ static const struct {
         "take orders at this Unix socket, too, and answer each"},
     {"ab", NULL, SCOPE_COMPARE, FLAG(compare.ab),
         "run two collectors alternately: 'CMD_A' 'CMD_B' SCENARIO; 'reference' is ours"},
-    {"runs", "N", SCOPE_COMPARE, READ(RUNS), "runs of each collector that count (default: 10)"},
-    {"seeds", "N", SCOPE_COMPARE, READ(SEEDS),
+    {"runs", "N", SCOPE_COMPARE, COUNT(compare.runs, 500),
+        "runs of each collector that count (default: 10)"},
+    {"seeds", "N", SCOPE_COMPARE, COUNT(compare.seeds, 500),
         "with --ab: use N seeds in rotation, beginning with the scenario's (default: 1)"},
-    {"min-effect", "PERCENT", SCOPE_COMPARE, READ(MIN_EFFECT),
+    {"min-effect", "PERCENT", SCOPE_COMPARE, PERCENT(compare.min_effect),
         "a change within this margin is no difference (default: 10%)"},
     {"calibrate", NULL, SCOPE_COMPARE, FLAG(compare.calibrate),
         "compare A with itself first, to see whether the machine is steady"},
@@ -239,6 +243,10 @@ static bool take_option(struct options *o, size_t row, const char *value, struct
         return false;
     if (table[row].store == STORE_READ)
         return values_read(o, (enum read_id)table[row].at, value, e);
+    if (table[row].store == STORE_COUNT)
+        return values_count(table[row].name, value, table[row].most, (int *)(void *)field, e);
+    if (table[row].store == STORE_PERCENT)
+        return values_percent(table[row].name, value, (double *)(void *)field, e);
     if (table[row].store == STORE_FLAG)
         *(bool *)field = true;
     else

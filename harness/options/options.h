@@ -143,29 +143,27 @@ struct overrides options_overrides(const struct options *o);
 // --- values.c ----------------------------------------------------------------------
 //
 // Reads the values of the options that take a number, a percentage, a server or an override.
+// ERR_USAGE: the error names the option and says what it takes.
 
 enum read_id {
     READ_POSTGRES,
     READ_SEED,
     READ_SET,
-    READ_REPEAT,
-    READ_JOBS,
-    READ_DRAWS,
     READ_SHARD,
-    READ_RETRIES,
-    READ_PAIRS,
-    READ_RUNS,
-    READ_SEEDS,
-    READ_MIN_EFFECT,
-    READ_PRECISION,
     READ_PASS_ENV,
     READ_AS,
     READ_PROMISES,
     READ_SCALE,
 };
 
-// Stores the value of an option. ERR_USAGE: the error names the option and says what it takes.
+// Stores the value of an option.
 MUST_USE bool values_read(struct options *o, enum read_id id, const char *value, struct err *e);
+
+// Reads a whole number from 1 to `most`.
+MUST_USE bool values_count(const char *name, const char *text, int most, int *value, struct err *e);
+
+// Reads a share between 1% and 1000%; the percent sign is optional.
+MUST_USE bool values_percent(const char *name, const char *text, double *share, struct err *e);
 
 // --- skips.c -----------------------------------------------------------------------
 //

@@ -22,8 +22,7 @@ static bool parse_option_number(const char *name, const char *text, unsigned lon
     return true;
 }
 
-// Reads a share between 1% and 1000%; the percent sign is optional.
-static bool read_percent(const char *name, const char *text, double *share, struct err *e)
+bool values_percent(const char *name, const char *text, double *share, struct err *e)
 {
     char *end;
     double percent = strtod(text, &end);
@@ -34,12 +33,11 @@ static bool read_percent(const char *name, const char *text, double *share, stru
     return true;
 }
 
-static bool read_count(
-    const char *name, const char *text, unsigned long long max, int *value, struct err *e)
+bool values_count(const char *name, const char *text, int most, int *value, struct err *e)
 {
     unsigned long long number;
 
-    if (!parse_option_number(name, text, 1, max, &number, e))
+    if (!parse_option_number(name, text, 1, (unsigned long long)most, &number, e))
         return false;
     *value = (int)number;
     return true;
@@ -125,26 +123,8 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
     case READ_SET:
         o->sets[o->set_count++] = value;
         return true;
-    case READ_JOBS:
-        return read_count("jobs", value, 16, &o->explore.jobs, e);
-    case READ_DRAWS:
-        return read_count("draws", value, 1000000, &o->explore.draws, e);
     case READ_SHARD:
         return shard_parse(&o->shard, value, e) || err_prefix(e, "--shard");
-    case READ_REPEAT:
-        return read_count("repeat", value, 10000, &o->repeat, e);
-    case READ_RETRIES:
-        return read_count("retry-inconclusive", value, 100, &o->run.retries, e);
-    case READ_PAIRS:
-        return read_count("pairs", value, 10000, &o->run.pairs, e);
-    case READ_RUNS:
-        return read_count("runs", value, 500, &o->compare.runs, e);
-    case READ_SEEDS:
-        return read_count("seeds", value, 500, &o->compare.seeds, e);
-    case READ_MIN_EFFECT:
-        return read_percent("min-effect", value, &o->compare.min_effect, e);
-    case READ_PRECISION:
-        return read_percent("precision", value, &o->tune.precision, e);
     case READ_PASS_ENV:
         return child_env_pass(value, e);
     case READ_AS:
