@@ -123,18 +123,12 @@ int suite_severity(const struct suite_run *run)
 // Returns in a word the verdict of a judged run, or the state of any other.
 static const char *name_of(enum suite_state state, enum verdict verdict)
 {
-    switch (state) {
-    case SUITE_WAITS:
-        return "waits";
-    case SUITE_RUNS:
-        return "runs";
-    case SUITE_SKIPPED:
-        return "skipped";
-    case SUITE_FAILED:
-        return "failed";
-    default:
-        return verdict_name(verdict);
-    }
+    static const char *const names[] = {[SUITE_WAITS] = "waits",
+        [SUITE_RUNS] = "runs",
+        [SUITE_SKIPPED] = "skipped",
+        [SUITE_FAILED] = "failed"};
+
+    return state == SUITE_JUDGED ? verdict_name(verdict) : names[state];
 }
 
 const char *suite_run_name(const struct suite_run *run)

@@ -207,19 +207,13 @@ const char *metric_over_name(enum metric_over over)
 
 const char *metric_unit_name(enum metric_unit unit)
 {
-    switch (unit) {
-    case UNIT_COUNT:
-        return "";
-    case UNIT_KB:
-        return "kB";
-    case UNIT_MS:
-        return "ms";
-    case UNIT_S:
-        return "s";
-    case UNIT_PER_S:
-        return "1/s";
-    }
-    return "";
+    static const char *const names[] = {[UNIT_COUNT] = "",
+        [UNIT_KB] = "kB",
+        [UNIT_MS] = "ms",
+        [UNIT_S] = "s",
+        [UNIT_PER_S] = "1/s"};
+
+    return names[unit];
 }
 
 const char *metric_text(enum metric_id id, double value, char *out, size_t size)

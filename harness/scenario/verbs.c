@@ -186,17 +186,11 @@ const char *fault_through_name(enum fault_through through)
 
 const char *fault_target_name(enum fault_target target)
 {
-    switch (target) {
-    case TARGET_COLLECTOR:
-        return "collector";
-    case TARGET_LOAD:
-        return "load";
-    case TARGET_ALL:
-        return "all";
-    case TARGET_LISTENER:
-        return "listener";
-    case TARGET_SERVER:
-        return "server";
-    }
-    return "unknown";
+    static const char *const names[] = {[TARGET_COLLECTOR] = "collector",
+        [TARGET_LOAD] = "load",
+        [TARGET_ALL] = "all",
+        [TARGET_LISTENER] = "listener",
+        [TARGET_SERVER] = "server"};
+
+    return names[target];
 }

@@ -47,19 +47,13 @@ static void deliveries_fini(struct deliveries *d)
 
 static const char *txn_outcome_name(enum txn_outcome outcome)
 {
-    switch (outcome) {
-    case TXN_NOT_SENT:
-        return "not_sent";
-    case TXN_COMMITTED:
-        return "committed";
-    case TXN_NOT_NEEDED:
-        return "not_needed";
-    case TXN_ROLLED_BACK:
-        return "rolled_back";
-    case TXN_UNKNOWN:
-        return "unknown";
-    }
-    return "unknown";
+    static const char *const names[] = {[TXN_NOT_SENT] = "not_sent",
+        [TXN_COMMITTED] = "committed",
+        [TXN_ROLLED_BACK] = "rolled_back",
+        [TXN_UNKNOWN] = "unknown",
+        [TXN_NOT_NEEDED] = "not_needed"};
+
+    return names[outcome];
 }
 
 static const char *line_state_name(enum line_state state)
