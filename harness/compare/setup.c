@@ -1,10 +1,9 @@
 #include "compare/compare.h"
 
-#include <yaml.h>
-
 #include "os/paths.h"
 #include "report/files/environment.h"
 #include "report/gather.h"
+#include "scenario/parse.h"
 #include "scenario/scenario.h"
 
 #define TEXT_MAX (4u << 20)
@@ -48,35 +47,23 @@ static void add_setting(struct entries *all, const char *key, const char *value)
     snprintf(e->value, sizeof e->value, "%s", value);
 }
 
-// Adds the leaves of a YAML node, whose path so far is `key`. An empty list or map has no leaf, so
-// it counts as an absent key.
-static void flatten_node(
-    yaml_document_t *d, yaml_node_t *node, const char *key, struct entries *all)
+// Adds the leaves of a node, whose path so far is `key`. The path of a leaf is its key, such as
+// load.0.rate, so a message can name what differs. An empty list or map has no leaf, so it counts
+// as an absent key.
+static void flatten_node(const struct node *n, const char *key, struct entries *all)
 {
     const char *dot = *key ? "." : "";
     char path[160];
+    size_t index = 0;
 
-    if (!node)
-        return;
-    // The path of a leaf is its key, such as load.0.rate, so a message can name what differs.
-    if (node->type == YAML_SCALAR_NODE) {
-        add_setting(all, key, (const char *)node->data.scalar.value);
-        return;
-    }
-    if (node->type == YAML_SEQUENCE_NODE) {
-        int i = 0;
-        for (yaml_node_item_t *item = node->data.sequence.items.start;
-             item < node->data.sequence.items.top; item++) {
-            snprintf(path, sizeof path, "%s%s%d", key, dot, i++);
-            flatten_node(d, yaml_document_get_node(d, *item), path, all);
-        }
-        return;
-    }
-    for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
-         node->type == YAML_MAPPING_NODE && pair < node->data.mapping.pairs.top; pair++) {
-        yaml_node_t *name = yaml_document_get_node(d, pair->key);
-        snprintf(path, sizeof path, "%s%s%s", key, dot, (const char *)name->data.scalar.value);
-        flatten_node(d, yaml_document_get_node(d, pair->value), path, all);
+    if (n->kind == NODE_SCALAR)
+        add_setting(all, key, n->text);
+    for (const struct node *child = n->first; child; child = child->next, index++) {
+        if (child->key)
+            snprintf(path, sizeof path, "%s%s%s", key, dot, child->key);
+        else
+            snprintf(path, sizeof path, "%s%s%zu", key, dot, index);
+        flatten_node(child, path, all);
     }
 }
 
@@ -88,18 +75,14 @@ static int by_key(const void *a, const void *b)
 // Returns the settings of a scenario, sorted by key; none when the text is not YAML.
 static struct entries read_entries(const char *text, size_t len)
 {
+    static const struct origin nowhere = {.file = "scenario.yaml"};
     struct entries all = {0};
-    yaml_parser_t parser;
-    yaml_document_t document;
+    struct node *root;
+    struct err ignored;
 
-    if (!yaml_parser_initialize(&parser))
-        return all;
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-    if (yaml_parser_load(&parser, &document)) {
-        flatten_node(&document, yaml_document_get_root_node(&document), "", &all);
-        yaml_document_delete(&document);
-    }
-    yaml_parser_delete(&parser);
+    if (parse_yaml(&root, text, len, &nowhere, &ignored))
+        flatten_node(root, "", &all);
+    node_free(root);
     if (all.count > 1)
         qsort(all.items, all.count, sizeof *all.items, by_key);
     return all;
