@@ -33,22 +33,20 @@ static bool make_nonblocking(int fd)
            fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-static bool listen_at(
-    struct scrape *s, const struct sockaddr *at, socklen_t len, const char *address, struct err *e)
+// Returns the socket that listens; -1 on failure.
+static int listen_at(const struct sockaddr *at, socklen_t len, const char *address, struct err *e)
 {
-    int on = 1;
+    int on = 1, fd = socket(at->sa_family, SOCK_STREAM, 0);
 
-    s->fd = socket(at->sa_family, SOCK_STREAM, 0);
-    if (s->fd >= 0 && make_nonblocking(s->fd) &&
+    if (fd >= 0 && make_nonblocking(fd) &&
         (at->sa_family == AF_UNIX ||
-            setsockopt(s->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) &&
-        bind(s->fd, at, len) == 0 && listen(s->fd, QUEUE_LEN) == 0)
-        return true;
+            setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0) &&
+        bind(fd, at, len) == 0 && listen(fd, QUEUE_LEN) == 0)
+        return fd;
     err_sys(e, ERR_USAGE, "cannot listen at '%s'", address);
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = -1;
-    return false;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 // Removes the socket that a killed server has left at this path. Fails if there is anything else,
@@ -74,18 +72,25 @@ static bool remove_old_socket(const struct sockaddr_un *at, struct err *e)
            err_sys(e, ERR_USAGE, "the old socket '%s' cannot be removed", at->sun_path);
 }
 
-static bool listen_on_path(struct scrape *s, const char *path, struct err *e)
+int scrape_listen_path(const char *path, struct err *e)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
 
-    if (strlen(path) >= sizeof at.sun_path)
-        return err_set(e, ERR_USAGE, "'%s' is too long; a socket's path has at most %zu bytes",
-            path, sizeof at.sun_path - 1);
+    if (strlen(path) >= sizeof at.sun_path) {
+        err_set(e, ERR_USAGE, "'%s' is too long; a socket's path has at most %zu bytes", path,
+            sizeof at.sun_path - 1);
+        return -1;
+    }
     snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
-    if (!remove_old_socket(&at, e) || !listen_at(s, (struct sockaddr *)&at, sizeof at, path, e))
-        return false;
-    snprintf(s->path, sizeof s->path, "%s", path);
-    return true;
+    return remove_old_socket(&at, e) ? listen_at((struct sockaddr *)&at, sizeof at, path, e) : -1;
+}
+
+static bool listen_on_path(struct scrape *s, const char *path, struct err *e)
+{
+    s->fd = scrape_listen_path(path, e);
+    if (s->fd >= 0)
+        snprintf(s->path, sizeof s->path, "%s", path);
+    return s->fd >= 0;
 }
 
 // Splits HOST:PORT in place, and drops the brackets around an IPv6 host. False: the address has
@@ -126,9 +131,9 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
     if (why != 0)
         return err_set(e, ERR_USAGE, "'%s' is not found: %s", address, gai_strerror(why));
     // We have one socket to listen with, so only the first address is used.
-    bool ok = listen_at(s, found->ai_addr, found->ai_addrlen, address, e);
+    s->fd = listen_at(found->ai_addr, found->ai_addrlen, address, e);
     freeaddrinfo(found);
-    return ok;
+    return s->fd >= 0;
 }
 
 bool scrape_open(struct scrape *s, const char *address, struct err *e)

@@ -55,6 +55,10 @@ struct scrape {
 bool scrape_open(struct scrape *s, const char *address, struct err *e) MUST_USE;
 void scrape_close(struct scrape *s);
 
+// Listens at a Unix socket only, which it may replace as scrape_open does. Returns the listening
+// socket, which does not block; -1: failed.
+int scrape_listen_path(const char *path, struct err *e) MUST_USE;
+
 // Writes in readable form where we listen, with the real port if the address had the port 0.
 // Returns `place`.
 const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX]);

@@ -1,6 +1,5 @@
 // The worker's side: makes the run's plan, carries out its part of it, and sends back the result.
 // All its times are by the clock of its machine.
-#include <dirent.h>
 #include <pthread.h>
 
 #include <libpq-fe.h>
@@ -10,6 +9,7 @@
 #include "load/remote.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
+#include "os/workdir.h"
 
 #define CONNINFO_MAX 8192
 
@@ -110,27 +110,13 @@ static bool read_plan(struct job *j, struct err *e)
     return make_plan(j, fingerprint, e);
 }
 
-static void remove_folder(const char *dir)
-{
-    DIR *files = opendir(dir);
-    struct dirent *file;
-
-    while (files && (file = readdir(files)) != NULL) {
-        if (file->d_name[0] != '.')
-            unlinkat(dirfd(files), file->d_name, 0);
-    }
-    if (files)
-        closedir(files);
-    rmdir(dir);
-}
-
 static bool read_plan_in_folder(struct job *j, struct err *e)
 {
     snprintf(j->dir, sizeof j->dir, "/tmp/mailproof-load.XXXXXX");
     if (!mkdtemp(j->dir))
         return err_sys(e, ERR_SYSTEM, "cannot make a folder for the plan");
     bool ok = read_plan(j, e);
-    remove_folder(j->dir);
+    workdir_remove_tree(j->dir);
     return ok;
 }
 

@@ -2,57 +2,24 @@
 
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
+#include "base/scrape.h"
 #include "os/paths.h"
 #include "scenario/units.h"
 
-// Removes a socket that an earlier proxy has left at the path. Fails when somebody listens there,
-// or when the file is no socket.
-static bool clear_left_socket(const struct sockaddr_un *at, struct err *e)
-{
-    struct stat info;
-
-    if (lstat(at->sun_path, &info) != 0)
-        return true;
-    if (!S_ISSOCK(info.st_mode))
-        return err_set(e, ERR_USAGE, "--control: %s exists and is no socket", at->sun_path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_listened_at = fd >= 0 && connect(fd, (const struct sockaddr *)at, sizeof *at) == 0;
-    if (fd >= 0)
-        close(fd);
-    if (is_listened_at)
-        return err_set(e, ERR_USAGE, "--control: another program listens at %s", at->sun_path);
-    return unlink(at->sun_path) == 0 ||
-           err_sys(e, ERR_USAGE, "--control: cannot remove %s", at->sun_path);
-}
-
 bool control_open(struct control *c, const char *path, struct err *e)
 {
-    struct sockaddr_un at = {.sun_family = AF_UNIX};
-
     *c = (struct control){.listener = -1};
     for (size_t i = 0; i < CONTROL_CLIENTS; i++)
         c->clients[i].fd = -1;
     if (!path)
         return true;
-    if (strlen(path) >= sizeof at.sun_path)
-        return err_set(e, ERR_USAGE, "--control: a socket's path has at most %zu characters",
-            sizeof at.sun_path - 1);
-    memcpy(at.sun_path, path, strlen(path) + 1);
-    if (!clear_left_socket(&at, e))
-        return false;
-    c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     // The mask keeps other users from connecting, from the moment at which the socket exists.
     mode_t mask = umask(0177);
-    bool bound = c->listener >= 0 &&
-                 bind(c->listener, (const struct sockaddr *)&at, sizeof at) == 0 &&
-                 listen(c->listener, CONTROL_CLIENTS) == 0;
-    int bind_errno = errno; // umask may change errno, which err_sys reports
+    c->listener = scrape_listen_path(path, e);
     umask(mask);
-    errno = bind_errno;
-    if (!bound)
-        return err_sys(e, ERR_USAGE, "--control: cannot listen at %s", path);
+    if (c->listener < 0)
+        return err_prefix(e, "--control");
     c->path = path;
     return true;
 }

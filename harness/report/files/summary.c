@@ -61,12 +61,8 @@ static void put_summary_row(const struct suite *s, const struct suite_run *r, st
 // line.
 static void put_details(const struct suite *s, const struct suite_run *r, struct buf *out)
 {
-    char path[PATH_MAX], text[4096];
+    char path[PATH_MAX];
     struct err ignored;
-    FILE *file = r->folder[0] && path_join(path, r->folder, "summary.md", &ignored)
-                     ? fopen(path, "re")
-                     : NULL;
-    size_t got = 1;
 
     (void)s;
     buf_printf(out, "\n<details><summary>%s: %s</summary>\n\n", r->scenario, suite_run_name(r));
@@ -77,13 +73,9 @@ static void put_details(const struct suite *s, const struct suite_run *r, struct
     // A page that is too long would be refused as a whole, so the remaining runs are only named.
     if (out->len > FOLDED_MAX)
         buf_printf(out, "See %s.\n", r->folder);
-    else
-        while (file && got > 0) {
-            got = fread(text, 1, sizeof text, file);
-            buf_append(out, text, got);
-        }
-    if (file)
-        fclose(file);
+    else if (!r->folder[0] || !path_join(path, r->folder, "summary.md", &ignored) ||
+             !path_read(path, out, ERR_SYSTEM, &ignored))
+        err_clear(&ignored); // a run that failed has no summary
     buf_append_str(out, "\n</details>\n");
 }
 
