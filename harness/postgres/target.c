@@ -151,14 +151,14 @@ bool target_one_of(
     return (listed || n == 0) && !out->failed;
 }
 
-static bool socket_address(
+bool target_socket_address(
     const char *dir, const char *port, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
 
     int used = snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%s", dir, port);
     if (used < 0 || used >= (int)sizeof address.sun_path)
-        return err_set(e, ERR_USAGE, "--postgres: the socket's path is too long");
+        return err_set(e, ERR_USAGE, "the socket's path is too long");
     memcpy(out, &address, sizeof address);
     *len = sizeof address;
     return true;
@@ -198,7 +198,7 @@ bool target_address(
     if (!*first)
         snprintf(first, sizeof first, "/var/run/postgresql");
     if (*first == '/')
-        return socket_address(first, first_port, out, len, e);
+        return target_socket_address(first, first_port, out, len, e) || err_prefix(e, "--postgres");
     int failed = getaddrinfo(first, first_port, &hints, &found);
     if (failed)
         return err_set(e, ERR_CONNECTION, "%s: %s", first, gai_strerror(failed));

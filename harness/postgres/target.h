@@ -37,3 +37,7 @@ bool target_one_of(
 // name has several addresses, takes the first that accepts connections, or else the last.
 MUST_USE bool target_address(
     const struct target *t, struct sockaddr_storage *out, socklen_t *len, struct err *e);
+
+// Fills in the address of the Unix socket at which the server of this port listens in a folder.
+MUST_USE bool target_socket_address(
+    const char *dir, const char *port, struct sockaddr_storage *out, socklen_t *len, struct err *e);

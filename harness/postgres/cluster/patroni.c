@@ -277,15 +277,10 @@ static bool patroni_address(
     const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {
     const struct patroni *p = s->state;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char port[16];
 
-    int used = snprintf(address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%d", p->dir.server,
-        p->at.proxy_port);
-    if (used < 0 || used >= (int)sizeof address.sun_path)
-        return err_set(e, ERR_INTERNAL, "the socket's path is too long");
-    memcpy(out, &address, sizeof address);
-    *len = sizeof address;
-    return true;
+    snprintf(port, sizeof port, "%d", p->at.proxy_port);
+    return target_socket_address(p->dir.server, port, out, len, e);
 }
 
 // Waits until every member has what the migrations wrote, so that the load starts on a cluster that

@@ -17,6 +17,7 @@
 #include "os/workdir.h"
 #include "postgres/migrate.h"
 #include "postgres/sql.h"
+#include "postgres/target.h"
 #include "postgres/local/initdb_template.h"
 
 #define PROCESSES_MAX 1024
@@ -236,15 +237,8 @@ static bool local_address(
     const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {
     const struct local *l = s->state;
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
 
-    int used = snprintf(
-        address.sun_path, sizeof address.sun_path, "%s/.s.PGSQL.%s", l->dir.server, l->port);
-    if (used < 0 || used >= (int)sizeof address.sun_path)
-        return err_set(e, ERR_INTERNAL, "the socket's path is too long");
-    memcpy(out, &address, sizeof address);
-    *len = sizeof address;
-    return true;
+    return target_socket_address(l->dir.server, l->port, out, len, e);
 }
 
 // Explains why the server ended before it was ready: ERR_USAGE for a setting that the server
