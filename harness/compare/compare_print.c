@@ -1,7 +1,8 @@
 #include "compare/compare.h"
 
-#include <jansson.h>
 #include <math.h>
+
+#include "report/files/parse_json.h"
 
 static const char *metric_unit_text(const struct compared *row)
 {
@@ -252,11 +253,7 @@ bool print_json(const struct comparison *list, size_t count, struct buf *out)
                 json_array_append_new(entries, metric_entry_json(&list[i], &list[i].rows[k]));
         }
     }
-    char *text = json_dumps(entries, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
-    free(text);
-    json_decref(entries);
-    return ok;
+    return append_root(entries, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out);
 }
 
 // Appends a cell of a CSV row, which is empty when there is no number.

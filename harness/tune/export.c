@@ -1,8 +1,8 @@
 #include "tune/export.h"
 
-#include <jansson.h>
 #include <math.h>
 
+#include "report/files/parse_json.h"
 #include "scenario/units.h"
 #include "tune/pair_figures.h"
 
@@ -88,11 +88,7 @@ bool export_json(const struct tune *t, struct buf *out)
         t->objective ? t->objective->metric : "latency.p99", "pairs", pairs, "recommendation",
         printed_text(t, tune_print_recommendation), "model", "read_ms", export_number(t->read_ms),
         "turn_ms", export_number(t->turn_ms));
-    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
-    bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
-    free(text);
-    json_decref(root);
-    return ok;
+    return append_root(root, JSON_INDENT(2) | JSON_REAL_PRECISION(6), out);
 }
 
 // --- CSV ------------------------------------------------------------------------------

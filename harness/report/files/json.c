@@ -2,8 +2,9 @@
 // run, and a figure that was not measured is null.
 #include "report/report.h"
 
-#include <jansson.h>
 #include <math.h>
+
+#include "report/files/parse_json.h"
 
 static json_t *json_number(double value)
 {
@@ -192,15 +193,10 @@ static json_t *json_cuts(const struct report_cuts *c)
         (json_int_t)c->inconclusive);
 }
 
-// Appends the JSON as text, and releases `root`. False for a `root` of NULL.
-static bool append_root(json_t *root, struct buf *out, struct err *e)
+static bool append_report_json(json_t *root, struct buf *out, struct err *e)
 {
-    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
-    bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
-
-    free(text);
-    json_decref(root);
-    return ok || err_set(e, ERR_INTERNAL, "cannot make JSON");
+    return append_root(root, JSON_INDENT(2) | JSON_REAL_PRECISION(15), out) ||
+           err_set(e, ERR_INTERNAL, "cannot make JSON");
 }
 
 bool report_result_json(const struct report *r, struct buf *out, struct err *e)
@@ -245,7 +241,7 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "expectations", json_expectations(r));
     json_object_set_new(root, "examples", json_examples(r));
     json_object_set_new(root, "environment", environment_json(r->environment));
-    return append_root(root, out, e);
+    return append_report_json(root, out, e);
 }
 
 bool report_env_json(const struct report *r, struct buf *out, struct err *e)
@@ -253,5 +249,5 @@ bool report_env_json(const struct report *r, struct buf *out, struct err *e)
     json_t *root = environment_json(r->environment);
 
     json_object_set_new(root, "seed", json_integer((json_int_t)r->scenario->seed));
-    return append_root(root, out, e);
+    return append_report_json(root, out, e);
 }

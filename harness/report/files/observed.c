@@ -186,13 +186,8 @@ static json_t *observed_json(const struct observed *o, int64_t start_ns)
 
 bool observed_write(const struct observed *o, int64_t start_ns, struct buf *out, struct err *e)
 {
-    json_t *root = observed_json(o, start_ns);
-    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
-    bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
-
-    free(text);
-    json_decref(root);
-    return ok || err_set(e, ERR_INTERNAL, "cannot make observed.json");
+    return append_root(observed_json(o, start_ns), JSON_COMPACT, out) ||
+           err_set(e, ERR_INTERNAL, "cannot make observed.json");
 }
 
 // --- reading -------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Reads the JSON files of a result folder.
+// Reads the JSON files of a result folder, and writes JSON.
 #pragma once
 
 #include <jansson.h>
@@ -14,3 +14,7 @@ MUST_USE json_t *parse_file(const char *folder, const char *name, struct err *e)
 double parse_number(const json_t *object, const char *key);
 int64_t parse_integer(const json_t *object, const char *key);
 void parse_text(const json_t *object, const char *key, char *text, size_t size);
+
+// Appends the JSON as text with a newline, and releases `root`. `flags` are those of json_dumps.
+// False when `root` is NULL, or the buffer is full.
+MUST_USE bool append_root(json_t *root, size_t flags, struct buf *out);
