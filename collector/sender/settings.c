@@ -170,10 +170,10 @@ static bool read_password(struct settings *s, struct err *e)
            err_set(e, ERR_USAGE, "SENDER_PASSWORD_FILE: %s holds no password", s->password_file);
 }
 
-bool settings_load(struct settings *s, char *const environ[], struct err *e)
+bool settings_load(struct settings *s, char *const env[], struct err *e)
 {
     *s = (struct settings){0};
-    return variables_read(&settings_variables, s, environ, e) && (!s->from || cut_from(s, e)) &&
+    return variables_read(&settings_variables, s, env, e) && (!s->from || cut_from(s, e)) &&
            check(s, e) && read_password(s, e);
 }
 

@@ -29,7 +29,7 @@ struct settings {
 
 extern const struct variables settings_variables;
 
-bool settings_load(struct settings *s, char *const environ[], struct err *e) MUST_USE;
+bool settings_load(struct settings *s, char *const env[], struct err *e) MUST_USE;
 void settings_fini(struct settings *s); // accepts a zeroed struct
 void settings_help(FILE *out);
 void settings_markdown(FILE *out);

@@ -247,10 +247,10 @@ static bool check_budget_setting(struct budget_config *b, struct err *e)
     return true;
 }
 
-bool config_load(struct config *c, char *const environ[], struct err *e)
+bool config_load(struct config *c, char *const env[], struct err *e)
 {
     *c = (struct config){0};
-    return variables_read(&config_variables, c, environ, e) && check_url(c, e) &&
+    return variables_read(&config_variables, c, env, e) && check_url(c, e) &&
            check_together(c, e) && check_budget_setting(&c->budget, e) && load_key(c, e);
 }
 

@@ -47,9 +47,9 @@ struct config {
 // The table of all settings.
 extern const struct variables config_variables;
 
-// Reads and checks all settings. environ holds NAME=value strings, as environ(7). The caller calls
+// Reads and checks all settings. env holds NAME=value strings, as environ(7). The caller calls
 // config_fini also on failure.
-bool config_load(struct config *c, char *const environ[], struct err *e) MUST_USE;
+bool config_load(struct config *c, char *const env[], struct err *e) MUST_USE;
 
 bool config_leased(const struct config *c);
 
