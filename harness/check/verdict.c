@@ -68,8 +68,8 @@ static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
-    // However far apart lines may be, the last ones of the load do not count as lines of the drain's
-    // end, as in came_until_end.
+    // However far apart lines may be, the last ones of the load do not count as lines of the
+    // drain's end, as in came_until_end.
     int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns +
                       clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
     int64_t from_ns = l->drain_end_ns - last_ns;

@@ -171,8 +171,8 @@ static int64_t next_due_ns(const struct server *s)
 
 // True when the answer to a request is due. Requests that were held at a power cut have no time:
 // while the power is dark the machine still runs and must get no answer, and when the machine is
-// gone nobody sees the answer. Those that a slow disk delayed are due at the latest when the disk is not
-// slow any more.
+// gone nobody sees the answer. Those that a slow disk delayed are due at the latest when the disk
+// is not slow any more.
 static bool is_answer_due(const struct server *s, const struct waiting *w, int64_t now_ns)
 {
     if (w->due_ns == CLOCK_NEVER)

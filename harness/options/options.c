@@ -91,7 +91,8 @@ static const struct {
         "go on where the same command was stopped"},
     {"repeat", "N", SCOPE_RUN, COUNT(repeat, 10000), "run each scenario N times"},
     {"repeat", "N", SCOPE_FIELD, COUNT(repeat, 10000),
-        "run N seeds of each test with a verdict (default: 1, or 10 when a run breaks a promise), or "
+        "run N seeds of each test with a verdict (default: 1, or 10 when a run breaks a promise), "
+        "or "
         "of the finding (default: 10)"},
     {"repeat", "N", SCOPE_TUNE, COUNT(repeat, 10000),
         "run every pair at least N times, also those that the model would leave out"},

@@ -41,8 +41,8 @@ static bool add_filter(int net, const char *device, struct err *e)
     return RUN_IN(net, e, "nft", filter);
 }
 
-// Connects a member to the middle, a network namespace with the cluster's switch. The device at its end of the cable is called "cable" at the
-// member, and "m" plus the member's number in the middle.
+// Connects a member to the middle, a network namespace with the cluster's switch. The device at its
+// end of the cable is called "cable" at the member, and "m" plus the member's number in the middle.
 static bool connect_member(struct cluster_net *l, int member, struct err *e)
 {
     int net = l->members[member];
