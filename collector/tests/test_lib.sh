@@ -203,8 +203,10 @@ let_go()
 
 end_sessions()
 {
-    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
-    until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'collector'"
+    ended=$(sql "SELECT coalesce(string_agg(pid::text, ', ') FILTER (WHERE pg_terminate_backend(pid)), '0')
+        FROM pg_stat_activity WHERE usename = 'collector'")
+    # Wait for these only: the collector soon has others.
+    until_true "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid IN ($ended)"
 }
 
 # Notes what is paid, and when by the clock of the budget. A token may be leased, or sent, later.
