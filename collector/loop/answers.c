@@ -8,15 +8,9 @@
 // take the others with it, until all are given up.
 #include "loop/answers.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/noun.h"
 #include "loop/work.h"
 
 // A transient error that is the token's last makes it dead. Any other gives it a delay until the

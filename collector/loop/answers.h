@@ -1,10 +1,6 @@
 // Reads the sender's answers to tokens and records what became of them, for the database.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/err.h"
 #include "queue/lines.h"
 #include "queue/outbox.h"
 

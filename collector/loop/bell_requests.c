@@ -1,7 +1,5 @@
 #include "loop/bell_requests.h"
 
-#include <assert.h>
-
 #include "loop/work.h"
 
 static bool take_bell(struct collector *c, struct err *e)

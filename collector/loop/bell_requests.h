@@ -1,12 +1,9 @@
 // Sends the bell's requests, and deals with the answers. timing/bell.h says what the bell is for.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 struct collector;
 

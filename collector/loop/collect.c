@@ -9,9 +9,6 @@
 // that ours might still send.
 #include "loop/collect.h"
 
-#include <assert.h>
-#include <unistd.h>
-
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <poll.h>
-#include <stdbool.h>
 
-#include "base/err.h"
 #include "loop/state.h"
 
 struct collector;

@@ -8,14 +8,9 @@
 // whether to go on.
 #include "loop/collector.h"
 
-#include <assert.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/noun.h"
 #include "loop/collect.h"
 #include "loop/bell_requests.h"
 #include "loop/work.h"

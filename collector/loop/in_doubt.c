@@ -9,10 +9,7 @@
 // which results it has recorded already.
 #include "loop/in_doubt.h"
 
-#include <inttypes.h>
-
 #include "base/log.h"
-#include "base/noun.h"
 #include "loop/work.h"
 #include "queue/queue_lines.h"
 #include "session/column.h"

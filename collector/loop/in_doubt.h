@@ -2,11 +2,9 @@
 // were out still wait?
 #pragma once
 
-#include <stdbool.h>
-
 #include <libpq-fe.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 struct in_doubt {
     enum { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } step; // DOUBT_CLEARED: it is answered

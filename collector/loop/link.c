@@ -1,11 +1,8 @@
 #include "loop/link.h"
 
-#include <inttypes.h>
 #include <netinet/in.h>
-#include <string.h>
 #include <sys/socket.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 
 bool link_open(struct link *l, const char *url, int64_t now_ns, struct err *e)

@@ -4,13 +4,7 @@
 // lasts. owners.h times both by our own clock, and only while we watch.
 #include "loop/peers.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/log.h"
-#include "base/noun.h"
 #include "loop/bell_requests.h"
 #include "loop/settle.h"
 #include "loop/take.h"

@@ -2,12 +2,8 @@
 // what collectors that died or hang have in hand.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
-#include "base/err.h"
 #include "timing/owners.h"
 
 struct peers {

@@ -4,9 +4,6 @@
 // when it ends, we end.
 #include "loop/sender.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "base/log.h"
 #include "loop/answers.h"
 #include "loop/take.h"

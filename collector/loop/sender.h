@@ -2,11 +2,6 @@
 // child of ours, or the program that reads our output.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "process/child.h"
 #include "queue/lines.h"
 #include "queue/outbox.h"

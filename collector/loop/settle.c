@@ -11,10 +11,7 @@
 // hold it, and release it that often; the server only warns of a lock that we do not hold.
 #include "loop/settle.h"
 
-#include <inttypes.h>
-
 #include "base/log.h"
-#include "base/noun.h"
 #include "loop/take.h"
 #include "loop/work.h"
 #include "queue/lines_columns.h"

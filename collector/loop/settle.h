@@ -1,12 +1,8 @@
 // Tells the database what became of lines: settles them or gives them back, and records answers.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
-#include "base/err.h"
 #include "queue/outbox.h"
 #include "queue/queue_lines.h"
 

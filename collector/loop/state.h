@@ -2,8 +2,7 @@
 // diagram. The loop asserts that each step follows it, and README.md shows it.
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/base.h"
 
 enum state { BACK_OFF, CONNECT, SET_UP, STAND_BY, SERVE, STATES };
 

@@ -13,9 +13,6 @@
 // two places before it was out, or later.
 #include "loop/take.h"
 
-#include <assert.h>
-#include <string.h>
-
 #include "loop/bell_requests.h"
 #include "loop/settle.h"
 #include "loop/work.h"

@@ -1,12 +1,9 @@
 // Takes the next lines: decides when to look and what to take, and makes lines of the answer.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include <libpq-fe.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define TAKE_TRIPS 4                    // how many takes are timed
 #define TAKE_ALL_DUE_NS (30 * NS_PER_S) // between two looks at everything that is due

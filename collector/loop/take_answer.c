@@ -2,8 +2,6 @@
 // wait.
 #include "loop/take.h"
 
-#include <string.h>
-
 #include "base/log.h"
 #include "loop/bell_requests.h"
 #include "loop/settle.h"

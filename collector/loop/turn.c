@@ -5,9 +5,7 @@
 // time that the holder wrote down would be worth nothing after an outage or a change of the clock.
 #include "loop/turn.h"
 
-#include <inttypes.h>
 #include <poll.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "loop/collect.h"

@@ -6,10 +6,6 @@
 // wait, it neither moves the cursor nor renews its lease for as long as a lease lasts.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/err.h"
 #include "loop/state.h"
 #include "queue/queue.h"
 

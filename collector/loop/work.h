@@ -11,7 +11,6 @@
 // waits, and does not assign the state.
 #pragma once
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "loop/collector.h"
 #include "loop/in_doubt.h"

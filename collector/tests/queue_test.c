@@ -146,7 +146,6 @@ static void a_renewal_that_failed_is_tried_again(void **state)
         .settle.giving_back = true};
     struct err e = {0};
 
-    (void)state;
     peers_restart(&c);
     assert_false(fails_to_renew(&c, 999, &e));
     assert_int_equal(c.wake_ns, 2 * NS_PER_S);

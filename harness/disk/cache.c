@@ -1,9 +1,5 @@
 #include "disk/cache.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/rng.h"
 
 static void free_write(struct cached_write *w)

@@ -1,13 +1,8 @@
 #include "disk/device.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "disk/write_log.h"
 #include "disk/replay.h"
 

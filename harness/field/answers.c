@@ -1,11 +1,6 @@
 #include "field/answers.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "os/paths.h"
 #include "report/files/parse_json.h"

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdbool.h>
 
-#include "base/err.h"
+#include "base/base.h"
 
 #define ANSWERS_KEY_MAX 800
 

@@ -1,16 +1,9 @@
 // Answers are found again after the file is opened anew. A line that is not an answer is refused,
 // and a last line that was cut is removed.
+#include "base/unit.h"
 #include "field/answers.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 static void make_path(char path[64])
 {
@@ -32,7 +25,6 @@ static void finds_an_answer_again(void **state)
     struct answers a;
     char path[64];
     struct err e;
-    (void)state;
 
     make_path(path);
     assert_true(answers_open(&a, path, &e));
@@ -65,7 +57,6 @@ static void refuses_a_line_that_is_no_answer(void **state)
     struct answers a;
     char path[64];
     struct err e;
-    (void)state;
 
     write_answers(path, "{\"run\": \"x\"}\n{\"p50\": 1}\n");
     assert_false(answers_open(&a, path, &e));
@@ -82,7 +73,6 @@ static void removes_a_last_line_that_was_cut(void **state)
     struct answers a;
     char path[64];
     struct err e;
-    (void)state;
 
     write_answers(path, "{\"run\": \"x\", \"lost\": 1}\n{\"run\": \"y\", \"lo");
     assert_true(answers_open(&a, path, &e));

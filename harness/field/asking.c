@@ -1,10 +1,7 @@
 #include "field/asking.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "field/prose.h"
 #include "options/command_record.h"
 

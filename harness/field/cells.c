@@ -16,11 +16,7 @@
 #include "field/cells.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "field/asking.h"
 #include "field/rates.h"
 #include "measure/stats.h"

@@ -2,11 +2,8 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "options/locate.h"
 #include "options/subjects.h"
 #include "report/files/parse_json.h"

@@ -1,12 +1,7 @@
 #include "field/finding.h"
 
 #include <glob.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/buf.h"
 #include "os/paths.h"
 #include "scenario/decode.h"
 #include "scenario/metrics.h"

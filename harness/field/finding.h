@@ -7,10 +7,7 @@
 // field's table as well as the queue.
 #pragma once
 
-#include <limits.h>
-#include <stdbool.h>
-
-#include "base/err.h"
+#include "base/base.h"
 
 #define FINDING_NONE "none"
 // Word in `breaks`: jobs whose handler ran, but which end_state still counts as left.

@@ -1,15 +1,9 @@
 // Every finding that comes with mailproof can be read, and its scenario and its subjects exist. A
 // wrong one is refused with the place of the mistake.
+#include "base/unit.h"
 #include "field/finding.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
-
-#include <cmocka.h>
 
 #include "scenario/scenario.h"
 #include "subject/manifest.h"
@@ -32,7 +26,6 @@ static void ours_can_be_repeated(void **state)
 {
     char **ids;
     struct err e = {0};
-    (void)state;
 
     if (!finding_ids(&ids, &e))
         fail_msg("%s", e.text);
@@ -59,7 +52,6 @@ static void an_unknown_one_is_refused(void **state)
 {
     struct field_finding f;
     struct err e = {0};
-    (void)state;
 
     assert_false(finding_load(&f, "GW-l", &e));
     assert_int_equal(e.kind, ERR_USAGE);

@@ -1,8 +1,5 @@
 #include "field/grid.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "scenario/grammar.h"
 
 bool grid_init(

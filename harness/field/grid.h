@@ -3,11 +3,6 @@
 // on how a queue notices new jobs.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "base/buf.h"
-#include "base/err.h"
 #include "subject/manifest.h"
 
 enum cell_mark {

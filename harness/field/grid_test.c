@@ -1,15 +1,7 @@
 // The table shows verdicts and speeds apart, our own collector last, and each conviction with its
 // seeds, its promise and its command.
+#include "base/unit.h"
 #include "field/grid.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "scenario/promises.h"
 
@@ -78,7 +70,6 @@ static void markdown_has_evidence_for_each_conviction(void **state)
 {
     struct grid g;
     struct buf out;
-    (void)state;
 
     fill(&g);
     buf_init(&out, 1 << 20);
@@ -110,7 +101,6 @@ static void text_has_commands_only_when_asked(void **state)
 {
     struct grid g;
     struct buf out;
-    (void)state;
 
     fill(&g);
     for (int commands = 0; commands < 2; commands++) {

@@ -2,10 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/noun.h"
 #include "scenario/promises.h"
 
 // A cell counts as broken when at least this many of its runs break a promise.

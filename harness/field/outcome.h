@@ -4,8 +4,6 @@
 // convicts, the cell is doubtful and not broken.
 #pragma once
 
-#include <stdbool.h>
-
 #include "field/grid.h"
 
 // What a question asks besides whether the promises are kept; the cell shows it after the verdict.

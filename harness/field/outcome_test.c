@@ -1,14 +1,9 @@
 // The words of a cell follow from what the subject promises: a promise that it does not make, or a
 // wait that it documents, convicts nobody.
+#include "base/unit.h"
 #include "field/outcome.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "scenario/promises.h"
 
@@ -54,7 +49,6 @@ static void one_run_says_what_was_seen(void **state)
         {{NAN, NAN, NAN, NAN, NAN, .missed = true}, {MOST, 0, NULL}, "not asked: no target",
             CELL_EMPTY},
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct outcome o = OUTCOME_INIT;
@@ -82,7 +76,6 @@ static void several_runs_convict_by_their_number(void **state)
     struct terms terms = {MOST, 0, NULL};
     struct outcome o = OUTCOME_INIT;
     struct cell c = {0};
-    (void)state;
 
     add(&o, MOST, 0, 5, 3, true);
     outcome_cell(&o, &terms, &c);
@@ -106,7 +99,6 @@ static void several_runs_that_keep_are_counted(void **state)
     struct seen missed = {.missed = true};
     struct outcome o = OUTCOME_INIT;
     struct cell c = {0};
-    (void)state;
 
     add(&o, MOST, 0, 0, 0, true);
     add(&o, MOST, 0, 0, 0, true);
@@ -123,7 +115,6 @@ static void a_deaf_consumer_is_told(void **state)
     struct seen seen = {.lost = 9, .recovery_ms = NAN, .judged = true, .deaf = true};
     struct outcome o = OUTCOME_INIT;
     struct cell c = {0};
-    (void)state;
 
     outcome_add(&o, &seen, &terms);
     outcome_add(&o, &seen, &terms);
@@ -156,7 +147,6 @@ static void a_cell_tells_what_its_question_asks(void **state)
             "kept; 1 attempt; still tried at the end of the run"},
     };
     const struct terms terms = {PROMISE_NO_LOSS, 0, "15 min"};
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct outcome o = OUTCOME_INIT;
@@ -175,7 +165,6 @@ static void a_run_tells_only_what_convicts(void **state)
 {
     struct seen seen = {.lost = 1, .left = 2, .again = 3, .exits = 1, .taken = 2, .judged = true};
     char text[100] = "";
-    (void)state;
 
     outcome_tell(&seen, &(struct terms){MOST, 0, NULL}, text, sizeof text);
     assert_string_equal(text, "1 missing, 2 left, 1 exit");

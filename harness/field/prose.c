@@ -1,6 +1,6 @@
 #include "field/prose.h"
 
-#include <string.h>
+#include "base/base.h"
 
 #define FENCE "```"
 

@@ -1,8 +1,5 @@
 #include "field/rates.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "field/asking.h"
 
 #define RATE_LEAST 100 // the search begins with this rate

@@ -3,14 +3,8 @@
 #include <glob.h>
 #include <math.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "options/subjects.h"
 #include "os/interrupt.h"
 #include "os/paths.h"

@@ -1,11 +1,5 @@
+#include "base/unit.h"
 #include "field/reproduction.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 // A busy machine kept the run from judging `unrecovered`, while it judged that a process had ended:
 // the finding is about the first, so the run neither shows nor clears it.
@@ -16,7 +10,6 @@ static void a_count_in_doubt_accuses_nobody(void **state)
     struct run_outcome outcome = {.verdict = VERDICT_VIOLATED};
     json_t *figures = json_pack("{s:i, s:i}", "unrecovered", 5, "unplanned_exit", 4);
 
-    (void)state;
     assert_int_equal(finding_shown(&f, &outcome, figures, text, sizeof text), SHOWN_FINDING);
     assert_string_equal(text, "seen, unrecovered 5");
     outcome.doubted[METRIC_UNRECOVERED] = true;

@@ -1,9 +1,6 @@
 #include "field/site.h"
 
-#include <assert.h>
 #include <openssl/evp.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "field_pages.h"
 #include "os/paths.h"

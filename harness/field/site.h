@@ -8,7 +8,6 @@
 
 #include <jansson.h>
 
-#include "base/buf.h"
 #include "field/answers.h"
 #include "field/grid.h"
 

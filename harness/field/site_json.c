@@ -1,7 +1,4 @@
 // Makes the JSON object from which all pages of the site are filled in.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "field/finding.h"
 #include "field/prose.h"

@@ -1,15 +1,6 @@
 // A template is filled from JSON, and the pages of a table hold what the table says, escaped.
+#include "base/unit.h"
 #include "field/site.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "field/prose.h"
 
@@ -30,7 +21,6 @@ static void templates_are_filled(void **state)
         json_loads("{\"word\": \"x<y\", \"number\": 7, \"empty\": \"\", \"false\": false,"
                    "\"list\": [{\"name\": \"1\"}, {\"name\": \"2\", \"word\": \"z\"}]}",
             0, NULL);
-    (void)state;
 
     assert_non_null(root);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -48,7 +38,6 @@ static void paths_lose_their_folders(void **state)
     char path[] = "/a/b/c.js:1 failed", url[] = "node: file:///a/b/core.js|'/x y'",
          none[] = "1/2, a/b (collector.promises)";
 
-    (void)state;
     prose_drop_folders(path);
     assert_string_equal(path, "c.js:1 failed");
     prose_drop_folders(url);
@@ -74,7 +63,6 @@ static void prose_becomes_blocks(void **state)
             "[{\"code\":\"SELECT\\n\\n1\"},{\"spans\":[{\"plain\":\"x\"}]}]"},
         {"```sql\nno end", "[{\"spans\":[{\"plain\":\"```sql\\nno end\"}]}]"},
     };
-    (void)state;
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         json_t *blocks = prose_blocks(cases[i].text);
@@ -146,7 +134,6 @@ static void pages_hold_the_table(void **state)
     struct answers answers = {.all = json_object()};
     struct grid g;
     struct err e = {0};
-    (void)state;
 
     assert_non_null(mkdtemp(dir));
     fill_grid(&g);

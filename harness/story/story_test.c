@@ -275,7 +275,6 @@ static void a_part_tells_what_a_fault_outside_it_did(void **state)
     struct buf text;
     struct err e;
 
-    (void)state;
     if (!story_read_text(&t, told, "x.story", &e))
         fail_msg("%s", e.text);
     int64_t start_ns = t.history.ledger.start_ns;

@@ -1,6 +1,4 @@
 // Chooses which tokens, lines and processes of a history are written.
-#include <stdlib.h>
-#include <string.h>
 
 #include "story/event.h"
 

@@ -10,9 +10,6 @@
 #include "check/inside.h"
 
 #include <math.h>
-#include <string.h>
-
-#include "base/clock.h"
 
 // Returns the strike of a fault; NULL: the fault did not stop the subject.
 static const struct strike *strike_of(const struct check *c, uint32_t fault)

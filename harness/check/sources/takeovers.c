@@ -7,7 +7,6 @@
 // before it has taken over, the time begins anew on its return. B is the shorter of MAILROOM_LEASE
 // (30 s) and the health-check interval + 5 s. The span ends early with a fresh line of another
 // instance.
-#include "base/clock.h"
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
