@@ -52,7 +52,7 @@ static bool give_back_if_old(struct collector *c, struct err *e)
     // A collector that works alone keeps its lines: nobody else would take them, and their order
     // must stay.
     if (c->queue.policy->exclusive || output_ready(&c->sender.output) ||
-        (!first && c->lines.held_count == 0))
+        (!first && c->lines.reread_count == 0))
         return true;
     if (first && c->now_ns - first->asked_ns <= take_stale_ns(c)) {
         work_wake_at(c, first->asked_ns + take_stale_ns(c) + 1);
@@ -98,7 +98,7 @@ bool collect_serve(struct collector *c, enum state *next, struct err *e)
     bool sent;
 
     (void)next;
-    if (!take_hold_old(c, e) || !settle_step(c, e) || !give_back_if_old(c, e) ||
+    if (!take_drop_old(c, e) || !settle_step(c, e) || !give_back_if_old(c, e) ||
         !take_step(c, NULL, &sent, e) || !peers_step(c, e) || !check_health(c, e))
         return false;
     // While the reader takes nothing we do not look, but other collectors that sleep need

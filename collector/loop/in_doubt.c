@@ -114,15 +114,15 @@ static void give_up_freed(struct collector *c, const PGresult *r)
     }
 }
 
-// Holds the rows of ours of which no line of this process knows, because the answer to their take
+// Notes the rows of ours of which no line of this process knows, because the answer to their take
 // was lost. They are read again, and go out before what comes later. The answer has n and nonce of
 // each of our rows in columns 0 and 1, before all other rows.
-static bool hold_unknown_rows(struct collector *c, const PGresult *r, struct err *e)
+static bool reread_unknown_rows(struct collector *c, const PGresult *r, struct err *e)
 {
     for (int row = 0; row < PQntuples(r) && !PQgetisnull(r, row, 0); row++) {
         int64_t n = column_int64(r, row, 0), nonce = column_int64(r, row, 1);
         if (!lines_knows(&c->lines, n, nonce) && !outbox_knows(&c->settle.outbox, n, nonce) &&
-            !lines_hold_row(&c->lines, n, nonce, e))
+            !lines_add_reread(&c->lines, n, nonce, e))
             return false;
     }
     return true;
@@ -135,7 +135,7 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
     if (PQnfields(r) != 4)
         return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
     if (c->in_doubt.step == DOUBT_DUE) // in_doubt_ask_rows
-        return hold_unknown_rows(c, r, e);
+        return reread_unknown_rows(c, r, e);
     // First the tokens of our lines are put in doubt, so that those that the answer names as
     // waiting can be marked.
     for (int i = 0; i < c->lines.count; i++) {
@@ -145,7 +145,7 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
     }
     give_up_freed(c, r);
     doubt_close(&c->doubt);
-    if (!hold_unknown_rows(c, r, e))
+    if (!reread_unknown_rows(c, r, e))
         return false;
     // The other rows have the id and the secret of a token that waits in columns 2 and 3.
     for (int row = 0; row < PQntuples(r); row++) {

@@ -141,7 +141,7 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
 static bool holds_something(const struct collector *c)
 {
     return lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) +
-                   lines_in(&c->lines, LINE_WRITTEN) + c->lines.held_count >
+                   lines_in(&c->lines, LINE_WRITTEN) + c->lines.reread_count >
                0 ||
            lines_left_rest(&c->lines) || c->settle.giving_back ||
            outbox_left(&c->settle.outbox) > 0;

@@ -171,7 +171,7 @@ static bool begin_line(struct collector *c, struct err *e)
     // time is read again.
     c->now_ns = clock_boot_ns();
     if (c->now_ns - line->asked_ns > take_stale_ns(c))
-        return take_hold_old(c, e);
+        return take_drop_old(c, e);
     // Until the output has room, the line waits; when it is too old, it is read again.
     if (!output_ready(&c->sender.output)) {
         work_wake_at(c, line->asked_ns + take_stale_ns(c) + 1);

@@ -110,7 +110,7 @@ void settle_restart(struct collector *c)
     c->settle.lock_count = c->settle.unlock_tag = 0;
     // The answer to the question of doubt names all our rows, also these.
     c->settle.giving_back = c->settle.alone = false;
-    c->lines.held_count = 0;
+    c->lines.reread_count = 0;
     c->settle.retry_at_ns = 0;
 }
 
@@ -121,7 +121,7 @@ static bool has_lines(const struct collector *c)
 {
     const struct lines *l = &c->lines;
 
-    return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->held_count > 0 ||
+    return lines_in(l, LINE_TAKEN) + lines_in(l, LINE_OUT) + l->reread_count > 0 ||
            lines_left_rest(l);
 }
 
@@ -204,21 +204,21 @@ bool settle_give_back(struct collector *c, struct err *e)
     struct settled *s = &c->settle.sent;
     struct line *line;
 
-    // A row that is held may have tokens in doubt: nobody else may write these again.
+    // A row to be read again may have tokens in doubt: nobody else may write these again.
     if (c->doubt.n > 0)
         return true;
-    // A take that is under way may bring lines, and may read held rows again.
+    // A take that is under way may bring lines, and may read such rows again.
     if (session_awaits(&c->link.session, QUEUE_SETTLED) ||
         session_awaits(&c->link.session, QUEUE_TAKE) || c->settle.giving_back)
         return true;
     open_arrays(s);
-    for (int i = 0; i < c->lines.held_count; i++)
-        add_row(s, c->lines.held[i].n, c->lines.held[i].nonce);
+    for (int i = 0; i < c->lines.reread_count; i++)
+        add_row(s, c->lines.rereads[i].n, c->lines.rereads[i].nonce);
     while ((line = lines_first(&c->lines, LINE_TAKEN))) {
         add_row(s, line->n, line->nonce);
         lines_drop(line);
     }
-    c->lines.held_count = 0;
+    c->lines.reread_count = 0;
     c->settle.giving_back = true;
     // Nobody announces what is given back, so every collector has to look for it, and so do we.
     take_look_at_all(c);
@@ -243,10 +243,10 @@ static void count_settled(struct collector *c, const struct line *line)
     tally_add(&c->tally, &c->metrics->meters, &(struct passed){0}, dead, c->now_ns);
     work_count(c, METER_TOKENS_PASSED, line->sendable);
     doubt_drop_marked(&c->doubt);
-    // The line left nothing over, and no row is held. So no line will come for the tokens that are
-    // still in doubt: they were passed over, because they were consumed, had expired, or had an
-    // account whose status does not allow their action.
-    if (line->none_after && c->lines.held_count == 0 && !c->in_doubt.rows_left)
+    // The line left nothing over, and no row is to be read again. So no line will come for the
+    // tokens that are still in doubt: they were passed over, because they were consumed, had
+    // expired, or had an account whose status does not allow their action.
+    if (line->none_after && c->lines.reread_count == 0 && !c->in_doubt.rows_left)
         doubt_clear(&c->doubt);
 }
 
@@ -258,7 +258,7 @@ void settle_saw_nothing(struct collector *c)
 }
 
 // Forgets the lines that were being settled, because they are settled. If a line had only a part of
-// its row, the row stays ours and is held.
+// its row, the row stays ours and is to be read again.
 static bool end_settling(struct collector *c, struct err *e)
 {
     for (int i = 0; i < c->lines.count; i++) {
@@ -268,7 +268,7 @@ static bool end_settling(struct collector *c, struct err *e)
         count_settled(c, line);
         if (line->has_rest) {
             line->settling = false;
-            if (!lines_hold(&c->lines, line, e))
+            if (!lines_drop_to_reread(&c->lines, line, e))
                 return false;
         } else {
             lines_drop(line);
@@ -323,16 +323,17 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
     return end_settling(c, e);
 }
 
-// Holds the rows of lines that are over and had only a part of their row, once the database knows
-// all of the line's answers: until then a token that was answered would be read again.
-static bool hold_rests(struct collector *c, struct err *e)
+// Notes which rows are to be read again, because their lines are over and had only a part of them.
+// Skips a line until the database knows all of its answers: before, a token that was answered would
+// be read again, too.
+static bool reread_rests(struct collector *c, struct err *e)
 {
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
         if (line->state != LINE_OVER || !line->has_rest ||
             outbox_knows(&c->settle.outbox, line->n, line->nonce))
             continue;
-        if (!lines_hold_row(&c->lines, line->n, line->nonce, e))
+        if (!lines_add_reread(&c->lines, line->n, line->nonce, e))
             return false;
     }
     return true;
@@ -354,7 +355,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
             PQntuples(r), NOUN(PQntuples(r), "answer was", "answers were"), PQgetvalue(r, 0, 0));
     // Some of these tokens may be due to be tried again at once.
     c->take.look_at_ns = 0;
-    return hold_rests(c, e);
+    return reread_rests(c, e);
 }
 
 // Sends the answers that are in the outbox, unless a request with answers is under way.
@@ -391,8 +392,9 @@ bool settle_step(struct collector *c, struct err *e)
     }
     if (c->in_doubt.step != DOUBT_CLEARED)
         return true;
-    // All rows that the last answer named are dealt with, and it did not name all. The others are
-    // asked for before anything new is taken, because they are older.
+    // The answer to the question of doubt may have lacked some of our rows in `deliveries`
+    // (rows_left). Once the rows that it named are settled, ask for the others. That comes before
+    // anything new is taken, because they are older.
     if (c->in_doubt.rows_left && !in_hand(c) && lines_in(&c->lines, LINE_WRITTEN) == 0)
         return session_awaits(s, QUEUE_TAKE) || in_doubt_ask(c, e);
     if (c->now_ns < c->settle.retry_at_ns) {
@@ -402,7 +404,8 @@ bool settle_step(struct collector *c, struct err *e)
     if (!send_answers(c, e))
         return false;
     struct line *line = lines_first(&c->lines, LINE_WRITTEN);
-    // A take that is under way may itself settle lines; a read settles none.
+    // Only one request at a time may settle lines. A take may be such a request, so it is waited
+    // for. A read (ASKED_READ) never settles a line.
     if (session_awaits(s, QUEUE_SETTLED) ||
         (session_awaits(s, QUEUE_TAKE) && c->take.asked == ASKED_TAKE))
         return true;

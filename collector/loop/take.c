@@ -57,7 +57,7 @@ int64_t take_stale_ns(const struct collector *c)
     return clock_min(slow_ns > usual_ns ? slow_ns : usual_ns, work_lease_ns(c->config) / 2);
 }
 
-bool take_hold_old(struct collector *c, struct err *e)
+bool take_drop_old(struct collector *c, struct err *e)
 {
     struct line *first = lines_first(&c->lines, LINE_TAKEN), *line;
 
@@ -72,7 +72,7 @@ bool take_hold_old(struct collector *c, struct err *e)
         // A read under way may bring the same tokens.
         if (c->take.asked == ASKED_READ)
             c->take.asked = ASKED_READ_IN_VAIN;
-        if (!lines_hold(&c->lines, line, e))
+        if (!lines_drop_to_reread(&c->lines, line, e))
             return false;
     }
     return true;
@@ -119,25 +119,25 @@ static int64_t due_ms(struct collector *c)
 }
 
 // True if the next request is a read. `due`: as due_ms returns it. A take is needed where several
-// collect, with several lanes or a budget, for rows that are held or due, and after a read that
-// asked for one (must_take).
+// collect, with several lanes or a budget, for rows that are due or are to be read again, and
+// after a read that asked for one (must_take).
 static bool next_is_read(const struct collector *c, int64_t due)
 {
     return c->queue.policy->exclusive && !c->queue.lanes && !c->queue.budget &&
-           !c->take.must_take && c->lines.held_count == 0 && due == 0;
+           !c->take.must_take && c->lines.reread_count == 0 && due == 0;
 }
 
-// Appends the held rows that the take reads again, as an SQL array; nothing, if no row is held. A
-// collector that works alone names all held rows, so that their tokens make full lines in their
+// Appends the rows that the take reads again, as an SQL array; nothing, if there is none. A
+// collector that works alone names all such rows, so that their tokens make full lines in their
 // order. Others name one row, and its line is filled up with waiting tokens.
 static bool name_rows(struct collector *c, struct buf *array, struct err *e)
 {
     const struct lines *l = &c->lines;
-    int n = c->queue.policy->exclusive || l->held_count == 0 ? l->held_count : 1;
+    int n = c->queue.policy->exclusive || l->reread_count == 0 ? l->reread_count : 1;
 
     c->take.reread = n;
     for (int i = 0; i < n; i++)
-        buf_printf(array, "%s%" PRId64, i > 0 ? "," : "{", l->held[i].n);
+        buf_printf(array, "%s%" PRId64, i > 0 ? "," : "{", l->rereads[i].n);
     if (n > 0)
         buf_append_char(array, '}');
     return n == 0 || buf_str(array) || err_memory(e);
@@ -229,11 +229,12 @@ static int64_t due_at_ns(struct collector *c)
     struct taking *t = &c->take;
     int64_t at_ns = clock_min(window_due_ns(&c->window), t->look_at_ns);
 
-    if (t->no_wait || t->backlog || c->lines.held_count > 0)
+    if (t->no_wait || t->backlog || c->lines.reread_count > 0)
         at_ns = 0;
     at_ns = clock_min(at_ns, bell_request_due_ns(c));
-    // A spent budget allows no new token before budget_ns. But held rows may be paid for already.
-    if (t->budget_ns > c->now_ns && (c->lines.held_count == 0 || t->unpaid))
+    // A spent budget allows no new token before budget_ns. But rows that are read again may be
+    // paid for already.
+    if (t->budget_ns > c->now_ns && (c->lines.reread_count == 0 || t->unpaid))
         at_ns = t->budget_ns;
     return clock_max(at_ns, t->retry_at_ns);
 }
@@ -247,7 +248,7 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
         return true;
     // One request settles and takes only if a full line is likely; otherwise two are as good.
     if (settled &&
-        (!t->backlog || c->lines.held_count > 0 || c->queue.budget || next_is_read(c, due_ms(c))))
+        (!t->backlog || c->lines.reread_count > 0 || c->queue.budget || next_is_read(c, due_ms(c))))
         return true;
     int64_t at_ns = due_at_ns(c);
     // Announcements may have become so frequent that looks are cheaper. Then a look is planned,

@@ -24,16 +24,16 @@ struct taking {
     } asked;
     bool asked_all_due; // it is a take that looks at all rows that are due, however long ago
     bool asked_lock;    // it is a take that asks for the lock for work in hand (settle.h)
-    int reread;  // it is a take that reads this many held rows (lines.h) again, the first ones
-    int fewest;  // if fewer tokens wait, no line is made of them
-    int examine; // it is a read that looks at this many tokens
+    int reread;         // it is a take that reads again this many rows, the first of lines.rereads
+    int fewest;         // if fewer tokens wait, no line is made of them
+    int examine;        // it is a read that looks at this many tokens
 
     // These decide what is sent next, and when.
     bool must_take;        // the next request is a take: a read does not pass over tokens for good
     bool no_wait;          // tokens that waited before our session go out without a timeout
     bool backlog;          // more tokens waited than the last request took
     bool all_due;          // the next take looks at all rows that are due
-    bool unpaid;           // until budget_ns no held row can go out: none of them is paid for
+    bool unpaid;           // until budget_ns no row of lines.rereads can go out: none is paid for
     int expect_passed;     // how many tokens the next read is expected to pass over
     int64_t all_due_at_ns; // when all_due is set again; CLOCK_NEVER: only by take_look_at_all
     int64_t complete_ns;   // what was due before this time was seen; CLOCK_NEVER: nothing was
@@ -73,4 +73,4 @@ bool take_on_answer(struct collector *c, PGresult *result, struct err *e) MUST_U
 int64_t take_stale_ns(const struct collector *c);
 
 // Drops lines that were read too long ago, so that their tokens are read again.
-bool take_hold_old(struct collector *c, struct err *e) MUST_USE;
+bool take_drop_old(struct collector *c, struct err *e) MUST_USE;

@@ -125,7 +125,7 @@ static bool make_lines(
             continue;
         note_line(c, line, has_rest, alone);
         if (t->reread > 0)
-            lines_unhold(&c->lines, line->n);
+            lines_forget_reread(&c->lines, line->n);
         if (place) {
             buf_append_str(&line->place, place);
             if (!buf_str(&line->place))
@@ -232,7 +232,7 @@ static bool on_take(struct collector *c, PGresult *r, int head, struct err *e)
     if (t->reread == 0)
         note_look(c, *PQgetvalue(r, head, LINES_MORE) != 0, PQgetvalue(r, head, LINES_NOW), waits);
     else if (!any && !spent) // nothing is left of the rows that were read again
-        lines_unhold_first(&c->lines, t->reread);
+        lines_forget_first_rereads(&c->lines, t->reread);
     note_times(c, r, head, any);
     bool saw_all =
         t->reread == 0 && !t->backlog && (t->asked_all_due || c->queue.policy->exclusive);

@@ -44,7 +44,7 @@ void lines_fini(struct lines *l)
         buf_fini(&l->all[i].place);
     }
     free(l->all);
-    free(l->held);
+    free(l->rereads);
     *l = (struct lines){0};
 }
 
@@ -65,7 +65,8 @@ static struct line *find_room(struct lines *l)
 
     for (int i = 0; i < l->count; i++) {
         struct line *a = &l->all[i];
-        // A line that is over is still needed if its row has more tokens: they are not held yet.
+        // A line may be over, and its row in `deliveries` still have tokens that were not in it.
+        // Then the line is needed: it alone knows which row must be read again.
         if (a->state != LINE_FREE && (a->state != LINE_OVER || a->has_rest))
             continue;
         // LINE_FREE is less than LINE_OVER, so a free line is better.
@@ -185,56 +186,57 @@ bool lines_build(struct line *line, struct sign *sign, struct err *e)
     return true;
 }
 
-bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e)
+bool lines_add_reread(struct lines *l, int64_t n, int64_t nonce, struct err *e)
 {
-    int at = l->held_count;
+    int at = l->reread_count;
 
     for (int i = 0; i < l->count; i++)
         if (l->all[i].state == LINE_OVER && l->all[i].n == n && l->all[i].nonce == nonce)
-            l->all[i].has_rest = false; // its rest is held now
+            l->all[i].has_rest = false; // `rereads` knows the row from now on
 
-    if (l->held_count == l->held_room) {
-        int room = l->held_room > 0 ? 2 * l->held_room : 16;
-        struct held *more = realloc(l->held, (size_t)room * sizeof *more);
+    if (l->reread_count == l->reread_room) {
+        int room = l->reread_room > 0 ? 2 * l->reread_room : 16;
+        struct reread *more = realloc(l->rereads, (size_t)room * sizeof *more);
         if (!more)
             return err_memory_for(e, "%d rows", room);
-        l->held = more;
-        l->held_room = room;
+        l->rereads = more;
+        l->reread_room = room;
     }
     // Rows are sorted by n, because they are read again in the order in which they were taken. A
-    // row may be held already, when the answer after a lost session names it once more.
-    for (; at > 0 && l->held[at - 1].n >= n; at--)
-        if (l->held[at - 1].n == n)
+    // row may be in the list already, when the answer after a lost session names it once more.
+    for (; at > 0 && l->rereads[at - 1].n >= n; at--)
+        if (l->rereads[at - 1].n == n)
             return true;
-    memmove(l->held + at + 1, l->held + at, (size_t)(l->held_count - at) * sizeof *l->held);
-    l->held[at] = (struct held){.n = n, .nonce = nonce};
-    l->held_count++;
+    memmove(
+        l->rereads + at + 1, l->rereads + at, (size_t)(l->reread_count - at) * sizeof *l->rereads);
+    l->rereads[at] = (struct reread){.n = n, .nonce = nonce};
+    l->reread_count++;
     return true;
 }
 
-bool lines_hold(struct lines *l, struct line *line, struct err *e)
+bool lines_drop_to_reread(struct lines *l, struct line *line, struct err *e)
 {
     int64_t n = line->n, nonce = line->nonce;
 
     lines_drop(line);
-    return n == 0 || lines_hold_row(l, n, nonce, e);
+    return n == 0 || lines_add_reread(l, n, nonce, e);
 }
 
-void lines_unhold(struct lines *l, int64_t n)
+void lines_forget_reread(struct lines *l, int64_t n)
 {
     int kept = 0;
 
-    for (int i = 0; i < l->held_count; i++)
-        if (l->held[i].n != n)
-            l->held[kept++] = l->held[i];
-    l->held_count = kept;
+    for (int i = 0; i < l->reread_count; i++)
+        if (l->rereads[i].n != n)
+            l->rereads[kept++] = l->rereads[i];
+    l->reread_count = kept;
 }
 
-void lines_unhold_first(struct lines *l, int count)
+void lines_forget_first_rereads(struct lines *l, int count)
 {
-    assert(count <= l->held_count);
-    l->held_count -= count;
-    memmove(l->held, l->held + count, (size_t)l->held_count * sizeof *l->held);
+    assert(count <= l->reread_count);
+    l->reread_count -= count;
+    memmove(l->rereads, l->rereads + count, (size_t)l->reread_count * sizeof *l->rereads);
 }
 
 int lines_in(const struct lines *l, enum line_state state)

@@ -42,7 +42,8 @@ struct line {
     int64_t out_ns;   // when it was begun
     bool alone;       // its single token was in flight when two senders died: it goes out alone
     bool timed_out;   // its unanswered tokens were given up
-    bool has_rest;    // the row has tokens that are not in the line, and not held yet
+    bool has_rest;    // its row in `deliveries` has tokens that are not in the line, and is not yet
+                      // one of the rows to read again (struct reread)
     bool settling;    // the request that settles it is under way
     bool none_after;  // it was the last line of a take or read that left no token over
     bool built;       // its text is made
@@ -55,17 +56,17 @@ struct line {
     int left;                  // how many of the written tokens have no answer
 };
 
-// A row of ours whose tokens are to be read again.
-struct held {
+// A row of `deliveries` that is ours, and whose tokens are to be read again.
+struct reread {
     int64_t n, nonce;
 };
 
 struct lines {
     struct line *all; // owned
     int count, limit;
-    int64_t orders;    // the `order` of the line that was taken last
-    struct held *held; // owned, sorted by n
-    int held_count, held_room;
+    int64_t orders;         // the `order` of the line that was taken last
+    struct reread *rereads; // owned, sorted by n
+    int reread_count, reread_room;
 };
 
 // Makes room for `count` lines of up to `limit` tokens each.
@@ -82,20 +83,22 @@ bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked
 // Makes the text of a line that was taken, and ends its use of the answer.
 bool lines_build(struct line *line, struct sign *sign, struct err *e) MUST_USE;
 
-// lines_drop forgets a line. lines_hold forgets it, too, and holds its row, if it has one: the row
-// is to be read again. lines_hold_row only holds a row.
+// lines_drop forgets a line. lines_add_reread notes that a row is to be read again.
+// lines_drop_to_reread does both: it forgets the line, and notes its row, if it has one.
 void lines_drop(struct line *line);
-bool lines_hold(struct lines *l, struct line *line, struct err *e) MUST_USE;
-bool lines_hold_row(struct lines *l, int64_t n, int64_t nonce, struct err *e) MUST_USE;
-void lines_unhold(struct lines *l, int64_t n);       // call it when the row was read again
-void lines_unhold_first(struct lines *l, int count); // call it when the first held rows are gone
+bool lines_drop_to_reread(struct lines *l, struct line *line, struct err *e) MUST_USE;
+bool lines_add_reread(struct lines *l, int64_t n, int64_t nonce, struct err *e) MUST_USE;
+// Call lines_forget_reread when a row was read again, and lines_forget_first_rereads when the first
+// `count` rows that were to be read again are gone.
+void lines_forget_reread(struct lines *l, int64_t n);
+void lines_forget_first_rereads(struct lines *l, int count);
 
 // lines_in counts the lines in a state. lines_first returns the line in that state that was taken
 // first; NULL: none is in it.
 int lines_in(const struct lines *l, enum line_state state);
 struct line *lines_first(const struct lines *l, enum line_state state);
-// True when a line is over that had only a part of its row, and the rest of the row is not held
-// yet.
+// True when a line is over that had only a part of its row, and it is not noted yet that the row is
+// to be read again.
 bool lines_left_rest(const struct lines *l);
 // Returns the line that was taken last, of those that are taken, out or written; NULL: none.
 struct line *lines_newest(const struct lines *l);

@@ -65,8 +65,8 @@ mutant() { # name
         test=(sh collector/tests/errors_test.sh)
         ;;
     lost-rest) # what a line left of its row is forgotten
-        edits=(collector/loop/settle.c 's/return hold_rests(c, e);/return true;/'
-            collector/loop/settle.c 's/^static bool hold_rests/__attribute__((unused)) &/')
+        edits=(collector/loop/settle.c 's/return reread_rests(c, e);/return true;/'
+            collector/loop/settle.c 's/^static bool reread_rests/__attribute__((unused)) &/')
         target=mailroom-collector
         test=(sh collector/tests/lease_test.sh)
         ;;

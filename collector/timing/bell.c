@@ -48,6 +48,7 @@ void bell_none_silent(struct bell *b)
 
 int64_t bell_due_ns(const struct bell *b)
 {
-    // While the bell is let go nobody announces, so without a plan a look is due at once.
+    // In BELL_LET_GO no announcement may come, so some look is always due: at once if no time is
+    // set (look_at_ns is 0).
     return b->look_at_ns > 0 || b->step == BELL_LET_GO ? b->look_at_ns : CLOCK_NEVER;
 }

@@ -22,14 +22,15 @@
 
 struct bell {
     enum bell_step {
-        BELL_LET_GO, // we do not have the bell, and look by ourselves, at look_at_ns or at once
+        BELL_LET_GO, // we do not have the bell, and look by ourselves, at look_at_ns
         BELL_WANTED, // the bell is to be taken with the next look
         BELL_ASKED,  // we asked for the bell, and the answer is awaited
         BELL_OURS,
     } step;
     uint64_t silent_below; // running transactions below this may have stayed silent; 0: none has
     int64_t pause_ns;      // the last pause between two looks, or two tries to take the bell
-    int64_t look_at_ns;    // when the next look is planned; 0: in BELL_LET_GO at once, else none
+    int64_t look_at_ns;    // when the next look is due, or in BELL_WANTED the next try to take the
+                           // bell; 0: in BELL_LET_GO at once, in any other step none is planned
 };
 
 // Call it with the answer to a try to take the bell. silent_below > 0: the bell is ours, and
