@@ -111,7 +111,7 @@ static bool install_subject(struct manifest *m, struct err *e)
 
     if (manifest_installed(m, e))
         return true;
-    if (strcmp(m->absent, MANIFEST_NONE) != 0 || !manifest_folder(all, e))
+    if (strcmp(m->why_not_installable, MANIFEST_NONE) != 0 || !manifest_folder(all, e))
         return false;
     const char *name = path_in_folder(m->dir, all);
     // The subject does not lie in subjects/, so it is a user's own, and the user must install it.

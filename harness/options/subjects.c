@@ -113,7 +113,8 @@ bool subjects_list(struct err *e)
         ok = manifest_load(&m, names[i], e);
         if (ok)
             printf("  %-22s %s (%s)\n", m.name, m.summary,
-                strcmp(m.absent, MANIFEST_NONE) == 0 ? m.version : "not installable here");
+                strcmp(m.why_not_installable, MANIFEST_NONE) == 0 ? m.version
+                                                                  : "not installable here");
         manifest_fini(&m);
     }
     manifest_names_free(names);

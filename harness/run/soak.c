@@ -13,7 +13,7 @@ bool run_prepare_next(struct run *r, bool rested, struct err *e)
 {
     const struct segment *segment = &r->options->segment;
     struct next_segment *next = &r->next_segment;
-    const struct subject_turn turn = {
+    const struct subject_new_log to = {
         .plan = &next->plan,
         .seed = segment->next ? segment->next->seed : 0,
         .old_dir = r->folder.logs,
@@ -30,7 +30,7 @@ bool run_prepare_next(struct run *r, bool rested, struct err *e)
     next->plan.segment = segment->number + 1;
     provider_fetch_log(&r->server);
     next->log_from = provider_log_length(&r->server);
-    next->ready = subject_turn(r->subject, &turn, &next->log, &next->cost, e);
+    next->ready = subject_begin_log(r->subject, &to, &next->log, &next->cost, e);
     return next->ready;
 }
 

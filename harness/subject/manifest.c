@@ -43,7 +43,7 @@ static const struct field fields[] = {
         .help = "the folder in which npm ci installs it"},
     {"check", FIELD_STRINGS, AT(check), .default_text = "[]",
         .help = "a command that fails where it is not installed"},
-    {"absent", FIELD_STRING, AT(absent), .default_text = MANIFEST_NONE,
+    {"absent", FIELD_STRING, AT(why_not_installable), .default_text = MANIFEST_NONE,
         .help = "why it cannot be installed from Debian or npm"},
     {"superuser", FIELD_STRING, AT(superuser), .default_text = MANIFEST_NONE,
         .help = "an SQL file that a superuser runs first"},
@@ -148,7 +148,7 @@ static bool check_manifest(const struct manifest *m, const char *path, struct er
 
     if (strcmp(m->name, folder ? folder + 1 : m->dir) != 0)
         return err_set(e, ERR_USAGE, "%s: name: '%s' should be the folder's name", path, m->name);
-    if (strcmp(m->absent, MANIFEST_NONE) != 0)
+    if (strcmp(m->why_not_installable, MANIFEST_NONE) != 0)
         return true;
     if (!check_addresses(m, path, e))
         return false;
@@ -228,8 +228,8 @@ static void free_manifest_strings(char **strings)
 
 void manifest_fini(struct manifest *m)
 {
-    char *texts[] = {m->name, m->summary, m->version, m->mode, m->absent, m->superuser, m->enqueue,
-        m->newest, m->wakes, m->concurrency, m->npm, m->retry_documented, m->taken,
+    char *texts[] = {m->name, m->summary, m->version, m->mode, m->why_not_installable, m->superuser,
+        m->enqueue, m->newest, m->wakes, m->concurrency, m->npm, m->retry_documented, m->taken,
         m->retry_default, m->failed, m->end_state};
     char **lists[] = {m->runtime, m->debian, m->check, m->schema, m->producer, m->consumer};
 
@@ -272,8 +272,8 @@ bool manifest_installed(const struct manifest *m, struct err *e)
     char text[200];
     struct err why;
 
-    if (strcmp(m->absent, MANIFEST_NONE) != 0)
-        return err_set(e, ERR_SKIP, "%s: %s", m->name, m->absent);
+    if (strcmp(m->why_not_installable, MANIFEST_NONE) != 0)
+        return err_set(e, ERR_SKIP, "%s: %s", m->name, m->why_not_installable);
     if (!m->check[0])
         return true;
     if (!child_env_init(&env, e))

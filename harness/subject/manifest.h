@@ -29,12 +29,12 @@ struct manifest {
     char *concurrency; // how many jobs one worker has in hand at once, such as "10"
     char **runtime;    // a command that prints the version of the queue's language; empty: none
     char **debian;     // packages that ci/field installs
-    char *npm;       // the folder in which ci/field runs npm ci, relative to `dir`; MANIFEST_NONE:
-                     // nothing comes from npm
-    char **check;    // a command that fails if the subject is not installed; empty: nothing needs
-                     // to be installed
-    char *absent;    // why the subject cannot be installed from Debian or npm; MANIFEST_NONE: it
-                     // can
+    char *npm;    // the folder in which ci/field runs npm ci, relative to `dir`; MANIFEST_NONE:
+                  // nothing comes from npm
+    char **check; // a command that fails if the subject is not installed; empty: nothing needs
+                  // to be installed
+    char *why_not_installable; // why the subject cannot be installed from Debian or npm;
+                               // MANIFEST_NONE: it can
     char *superuser; // an SQL file that a superuser runs first; MANIFEST_NONE: no such file
     char **schema;   // a command that makes the queue's tables and runs with the consumer's
                      // database role; empty: none

@@ -30,7 +30,7 @@ static void test_reads(void **state)
     assert_string_equal(m.name, "textbook");
     assert_int_equal(m.promises.flags, PROMISE_NO_LOSS | PROMISE_RECONNECT);
     assert_non_null(strstr(m.enqueue, "$1"));
-    assert_string_equal(m.absent, MANIFEST_NONE);
+    assert_string_equal(m.why_not_installable, MANIFEST_NONE);
     assert_string_equal(m.consumer[1], "consumer.py");
     manifest_fini(&m);
 }

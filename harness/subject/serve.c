@@ -367,7 +367,7 @@ static void serve_until_done(struct subject *s)
         while (read(s->wake[0], bytes, sizeof bytes) > 0)
             ;
         serve_subject(s, fds, asleep_ns);
-        turn_make(s);
+        new_log_make(s);
         int64_t done_ns = clock_now_ns();
         s->cost.serving_ns += done_ns - woke_ns;
         stalls_note(&s->cost.stalls, woke_ns, done_ns);

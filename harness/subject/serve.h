@@ -56,9 +56,9 @@ struct instance {
                                // under the lock
 };
 
-// What subject_turn asks the thread to do: end the log and begin a new one.
-struct turn {
-    const struct subject_turn *to;
+// The order that subject_begin_log gives the thread: end the log and begin a new one.
+struct log_order {
+    const struct subject_new_log *to;
     struct subject_log *log;   // gets the old log
     struct subject_cost *cost; // gets the cost of the old log
     bool ok;
@@ -83,7 +83,7 @@ struct subject {
     bool killing;         // those that did not end are killed; under the lock
     bool done;            // the thread has reaped all processes; under the lock
     bool gave_up, failed; // under the lock
-    struct turn *turn;    // a turn that is asked for and not yet made; NULL: none; under the lock
+    struct log_order *log_order; // not carried out yet; NULL: no order; under the lock
     struct err why, failure;
     atomic_uint_least64_t tokens, bytes;
     struct subject_cost cost; // belongs to the thread until it is joined
@@ -123,9 +123,10 @@ bool exits_may_reap(struct subject *s, struct instance *in);
 // decides whether and when the instance is started again.
 void exits_reap(struct subject *s, struct instance *in);
 
-// --- turnover.c -----------------------------------------------------------------------------
+// --- new_log.c ------------------------------------------------------------------------------
 
-// Carries out a turn that another thread has asked for with subject_turn, if no answer and no look
-// at left processes is due; otherwise does nothing. The old log ends, a new one begins, and the
-// processes go on.
-void turn_make(struct subject *s);
+// Carries out the order of subject_begin_log, if there is one: at the end of a soak's segment the
+// log ends and a new one begins, while the processes go on. Does nothing yet while something in the
+// old log is still to be filled in: an answer of a mock sender, or what an ended process has left
+// running. The thread calls this in each round of its loop.
+void new_log_make(struct subject *s);

@@ -261,30 +261,30 @@ struct subject_log *subject_log(struct subject *s)
     return &s->reader.log;
 }
 
-bool subject_turn(struct subject *s, const struct subject_turn *turn, struct subject_log *log,
+bool subject_begin_log(struct subject *s, const struct subject_new_log *to, struct subject_log *log,
     struct subject_cost *cost, struct err *e)
 {
     const int64_t deadline = clock_now_ns() + LITTER_GRACE_NS + 5 * NS_PER_S;
-    struct turn order = {.to = turn, .log = log, .cost = cost};
+    struct log_order order = {.to = to, .log = log, .cost = cost};
 
     *log = (struct subject_log){0};
     *cost = (struct subject_cost){0};
     pthread_mutex_lock(&s->lock);
-    s->turn = &order;
+    s->log_order = &order;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
-    // The subject's thread carries out the turn, at the end of a round of its loop in which no
-    // answer and no look at left processes is due.
+    // The subject's thread carries out the order (new_log_make), as soon as nothing in the old log
+    // is still to be filled in.
     for (bool over = false; !over;) {
         usleep(500);
         pthread_mutex_lock(&s->lock);
-        // The turn was not made in time. Take the order back, so that it is not made later.
-        if (clock_now_ns() >= deadline && s->turn) {
-            s->turn = NULL;
+        // This took too long. Take the order back, so that it is not carried out later.
+        if (clock_now_ns() >= deadline && s->log_order) {
+            s->log_order = NULL;
             err_set(&order.err, ERR_SYSTEM, "the collector is not at rest: %zu answers are due",
                 atomic_load(&s->unsaid));
         }
-        over = !s->turn;
+        over = !s->log_order;
         pthread_mutex_unlock(&s->lock);
     }
     if (!order.ok)

@@ -227,9 +227,9 @@ int64_t subject_seen_ns(struct subject *s, uint32_t token);
 
 // What a new log begins with. An instance's collector-<instance>.log moves from old_dir to log_dir
 // and is continued there, so both must be on the same file system.
-struct subject_turn {
-    const struct plan *plan; // its arrays must stay valid until the next turn, or until the subject
-                             // is freed
+struct subject_new_log {
+    const struct plan *plan; // its arrays must stay valid until the next new log, or until the
+                             // subject is freed
     uint64_t seed;           // decides the sender's answers from here on
     const char *old_dir, *log_dir; // folders of collector-<instance>.log
 };
@@ -245,7 +245,7 @@ struct subject_cost {
 // its cost. Call this when all tokens are settled; it waits until all answers were given and it is
 // known what ended processes have left behind. False when that takes too long, or a file or memory
 // fails; the files of the old log may then have moved already.
-MUST_USE bool subject_turn(struct subject *s, const struct subject_turn *turn,
+MUST_USE bool subject_begin_log(struct subject *s, const struct subject_new_log *to,
     struct subject_log *log, struct subject_cost *cost, struct err *e);
 
 // Sends TERM to all processes, reads their outputs to the end, and joins the thread. A process that

@@ -1,7 +1,7 @@
 // Ends the log of a soak's segment and begins that of the next segment, while the processes go on.
 //
-// The turn waits until nothing in the old log is still to be filled in: no answer of the mock
-// sender, and no look at what an ended process has left. Everything that can fail is done before
+// This waits until nothing in the old log is still to be filled in: no answer of the mock sender,
+// and nothing about what an ended process has left running. Everything that can fail is done before
 // the old log is touched, so after a failure the old log is still complete. The new log begins with
 // a record of each living process, and with the last sample of the process, because a sample's
 // figures are sums since the start of the process. The collectors write on to their log files; each
@@ -64,7 +64,8 @@ static bool copy_log(int from, const char *to, struct err *e)
 
 // Moves the log file of an instance to the new folder, leaves a copy in the old one, and empties
 // the file. The file itself moves and not the copy, because the process writes on to the open file.
-static bool move_log(struct instance *in, int index, const struct subject_turn *to, struct err *e)
+static bool move_log(
+    struct instance *in, int index, const struct subject_new_log *to, struct err *e)
 {
     char name[64], here[PATH_MAX], there[PATH_MAX];
 
@@ -78,7 +79,7 @@ static bool move_log(struct instance *in, int index, const struct subject_turn *
            (ftruncate(in->log, 0) == 0 || err_sys(e, ERR_SYSTEM, "cannot empty %s", there));
 }
 
-static bool move_logs(struct subject *s, const struct subject_turn *to, struct err *e)
+static bool move_logs(struct subject *s, const struct subject_new_log *to, struct err *e)
 {
     for (int i = 0; i < s->config.instances; i++) {
         if (!move_log(&s->instances[i], i, to, e))
@@ -147,7 +148,7 @@ static void begin_log(struct subject *s, struct fresh *f, struct subject_log *ol
 }
 
 // Makes the next segment's plan the one that lines are read by.
-static void begin_plan(struct subject *s, struct fresh *f, const struct subject_turn *to)
+static void begin_plan(struct subject *s, struct fresh *f, const struct subject_new_log *to)
 {
     struct reader *r = &s->reader;
     const size_t tokens = to->plan->token_count;
@@ -182,24 +183,24 @@ static bool is_at_rest(const struct subject *s)
     return due == 0 && s->litter.count == 0;
 }
 
-void turn_make(struct subject *s)
+void new_log_make(struct subject *s)
 {
     struct fresh fresh;
 
     pthread_mutex_lock(&s->lock);
-    // Until the subject is at rest, the turn waits. subject_turn gives up after its deadline.
-    struct turn *t = is_at_rest(s) ? s->turn : NULL;
-    if (t) {
-        t->ok = make_fresh(&fresh, s, t->to->plan->token_count, &t->err) &&
-                move_logs(s, t->to, &t->err);
-        if (t->ok) {
-            begin_log(s, &fresh, t->log);
-            begin_plan(s, &fresh, t->to);
-            *t->cost = s->cost;
+    // Until the subject is at rest, the order waits. subject_begin_log gives up after its deadline.
+    struct log_order *o = is_at_rest(s) ? s->log_order : NULL;
+    if (o) {
+        o->ok = make_fresh(&fresh, s, o->to->plan->token_count, &o->err) &&
+                move_logs(s, o->to, &o->err);
+        if (o->ok) {
+            begin_log(s, &fresh, o->log);
+            begin_plan(s, &fresh, o->to);
+            *o->cost = s->cost;
             s->cost = (struct subject_cost){0};
         }
         free_fresh(&fresh);
-        s->turn = NULL;
+        s->log_order = NULL;
     }
     pthread_mutex_unlock(&s->lock);
 }
