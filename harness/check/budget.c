@@ -28,16 +28,18 @@ static int64_t budget_window_ns(double per_s)
     return ten_ns > NS_PER_S ? ten_ns : NS_PER_S;
 }
 
-// Marks the lines around which the budget was used up. For each line, counts the tokens of two
-// stretches of time: the one that ends at the line, and the one that begins there. From one line to
-// the next, both sums only gain the lines that enter a stretch and lose those that leave it.
-static void find_used_up(struct check *c, double per_s)
+// Marks the lines around which the budget was nearly used up (check_is_budget_spent). For each
+// line, counts the tokens of two windows of time. One ends at the line: its tokens are paid for, so
+// little was left for this line. The other begins there: the collector may pay for lines before it
+// writes them. From one line to the next, both sums only gain the lines that enter a window and
+// lose those that leave it.
+static void mark_near_limit(struct check *c, double per_s)
 {
     const struct subject_log *log = c->l->log;
     int64_t window_ns = budget_window_ns(per_s);
-    uint64_t before = 0, behind = 0; // tokens up to line i, and from line i on; both include it
-    uint32_t first = 0;              // the first line in the stretch that ends at line i
-    uint32_t next = 0;               // the first line after the stretch that begins at line i
+    uint64_t before = 0, after = 0; // tokens of the two windows; both include line i
+    uint32_t first = 0;             // the first line in the window that ends at line i
+    uint32_t next = 0;              // the first line after the window that begins at line i
 
     for (uint32_t i = 0; i < log->line_count; i++) {
         int64_t at_ns = log->lines[i].read_ns;
@@ -45,17 +47,17 @@ static void find_used_up(struct check *c, double per_s)
         for (; log->lines[first].read_ns < at_ns - window_ns; first++)
             before -= log->lines[first].tokens;
         for (; next < log->line_count && log->lines[next].read_ns <= at_ns + window_ns; next++)
-            behind += log->lines[next].tokens;
+            after += log->lines[next].tokens;
         c->spent[i] = check_is_budget_spent(per_s, before, window_ns) ||
-                      check_is_budget_spent(per_s, behind, window_ns);
-        behind -= log->lines[i].tokens;
+                      check_is_budget_spent(per_s, after, window_ns);
+        after -= log->lines[i].tokens;
     }
 }
 
 // Marks the lines that leave less than half of the burst in the harness's own token bucket. The
 // real bucket, in the database, may hold less than this one, because a collector may have paid for
 // a line that it never wrote.
-static void find_emptied(struct check *c, double per_s, double burst)
+static void mark_emptied(struct check *c, double per_s, double burst)
 {
     const struct subject_log *log = c->l->log;
     double left = burst;
@@ -71,7 +73,7 @@ static void find_emptied(struct check *c, double per_s, double burst)
 
 // Marks the lines that lay unread, or that were read within the slack after a time in which nobody
 // read. How fast they were written is not known.
-static void find_unread(struct check *c)
+static void mark_unread(struct check *c)
 {
     const struct subject_log *log = c->l->log;
 
@@ -94,9 +96,9 @@ bool check_budget(struct check *c, struct err *e)
     c->spent = calloc(c->l->log->line_count + 1, sizeof *c->spent);
     if (!c->spent)
         return err_memory(e);
-    find_used_up(c, m.budget_per_s);
-    find_emptied(c, m.budget_per_s, m.burst);
-    find_unread(c);
+    mark_near_limit(c, m.budget_per_s);
+    mark_emptied(c, m.budget_per_s, m.burst);
+    mark_unread(c);
     return true;
 }
 

@@ -11,8 +11,8 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
         const struct fault_record *f = &l->faults[i];
         // After a long outage the generator needs time to send what it could not send before.
         int64_t behind_ns = catch_up_ns + (f->ended_ns - f->began_ns) / 2;
-        // The harness may prepare its strike, by a checkpoint for pages that tear for example, and
-        // that holds up the load as well.
+        // From sought_ns on the harness may prepare the fault, for example by a checkpoint, until
+        // it strikes at began_ns. That slows the load, too.
         int64_t from_ns = clock_min(f->sought_ns, f->began_ns - catch_up_ns);
         // The time is tested first: it is cheap, and nearly always decides.
         if (intended_ns < from_ns || intended_ns > f->ended_ns + behind_ns)

@@ -47,8 +47,9 @@ struct early {
                            // which no tokens waited; NO_LINE: there was none
 };
 
-// True when the budget may have cut the line, so that tokens may wait after it.
-static bool is_cut(const struct check *c, uint32_t line)
+// True when the send budget was spent at the line, or may have been. The collector may then have
+// written fewer tokens than waited, so that some still wait after the line.
+static bool may_be_shortened(const struct check *c, uint32_t line)
 {
     return c->spent && c->spent[line];
 }
@@ -74,7 +75,7 @@ static bool index_short_lines(struct early *t)
         const struct line_record *line = &log->lines[i];
         t->short_since[i] = emptied[line->process];
         // After a full line, or one that the budget cut, more tokens may wait.
-        if (!check_is_full(l, line) && !is_cut(t->c, i))
+        if (!check_is_full(l, line) && !may_be_shortened(t->c, i))
             emptied[line->process] = i;
     }
     free(emptied);
@@ -330,7 +331,7 @@ static struct cause why_early(
     const struct line_record *lines = c->l->log->lines;
 
     // With the budget spent, a collector may write what it can pay for at once.
-    if (is_cut(c, index))
+    if (may_be_shortened(c, index))
         return (struct cause){CAUSE_BUDGET, index};
     if (opened_by_retry(c->l, before, index))
         return (struct cause){CAUSE_BATCH, index};

@@ -1,16 +1,21 @@
 // leak: the memory of a process grows during the load, or the number of its descriptors, processes
 // or sessions.
 //
-// Memory goes up and down with what is in hand. A leak raises the lower envelope: the least memory
-// in each tenth of the last three quarters of the process's life under load. It must grow by 256
-// kB, and by a quarter of its growth in each half of the time, because a buffer that grows to its
-// final size does so in one step. So many pairs of tenths must show growth (Kendall's S) that
-// chance alone does it once in 1,000 times. Seven of the tenths must have a sample; there are two
-// samples a second. With `collector.memory: collected` memory is not judged.
+// Memory goes up and down with what is in hand, so only its lowest values count. The last three
+// quarters of the process's life under load are divided into ten blocks, and each block has a least
+// memory. The memory leaks when all of this is true:
+// - From the first block to the last, the least memory grows by 256 kB or more.
+// - At least a quarter of this growth is in each half of the time. A buffer that grows to its final
+//   size does so in one step, which is no leak.
+// - The growth is no chance. Of all pairs of blocks, those that grow outnumber those that shrink
+//   (the difference is Kendall's S) by a number that random values reach once in 1,000 times.
+// Seven of the ten blocks must have a sample; there are two samples a second. With
+// `collector.memory: collected` memory is not judged.
 //
-// The descriptors and the processes of a collector and of all below it, and its sessions, may not
-// climb: a leak is also more of them in each quarter of the time than in the one before, and six
-// more in the last than in the first.
+// Descriptors, processes and sessions leak when their least number in each quarter of the time is
+// larger than in the quarter before, and larger by six in the last quarter than in the first. The
+// descriptors and processes are those of a collector and of all below it, the sessions those of all
+// collectors.
 #include "check/inside.h"
 
 enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
@@ -22,6 +27,7 @@ static const uint32_t count_least = 6; // descriptors, processes or sessions
 // probability of about 0.1% (0.02% to 0.11%).
 static const int trend_least[BLOCKS + 1] = {[7] = 21, [8] = 26, [9] = 30, [10] = 33};
 
+// The lowest values of the memory of a process.
 struct envelope {
     uint32_t least_kb[BLOCKS]; // the least memory of each block that has a sample
     size_t count;

@@ -1,5 +1,9 @@
 // Judges duplicated: finds the repeated deliveries and those of them that a cause excuses.
 //
+// In this file, `first` is the line of a token's previous delivery, and `again` the line that has
+// the token once more. A collector has the turn while it alone may take tokens (cursor mode). In
+// shared mode, to lose the turn means to lose the tokens that it has taken.
+//
 // A repeated delivery needs a cause of its own:
 // - A death: the delivery before was in the last line of a process that died before this line was
 //   read. A process that ended by itself at TERM gives no cause with exit code 0, because 0 says
@@ -172,9 +176,11 @@ static bool lost_turn_unconfirmed(
     return lost.kind != CAUSE_NONE;
 }
 
-// True when the line `again` is a late line. A collector that hung between its last look and its
-// write may still write one line on its return. This is its first line since the fault began, and
-// others have written its tokens meanwhile.
+// True when the line `again` is a late line: its collector took the tokens, lost its turn before it
+// could write them, and wrote the line all the same when it came back. This excuses one line:
+// - A fault took the turn of the collector that wrote `again`.
+// - `again` is the first line that this process has written since the fault struck.
+// - Another process wrote the line `first`, which has the same token, after the fault struck.
 static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again)
 {
     const struct ledger *l = t->c->l;
