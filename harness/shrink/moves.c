@@ -113,9 +113,12 @@ bool search_drop_phases(struct search *s)
 
 // --- fewer faults: delta debugging ------------------------------------------------------
 
-// Divides the remaining faults into `parts` equal parts, and tries with only the part numbered
-// `part` or, with `others`, with all parts but this one. True when the candidate fails.
-static bool try_fault_part(struct search *s, size_t parts, size_t part, bool others)
+// Which faults a candidate keeps: those of one part, or those of all other parts.
+enum fault_choice { KEEP_PART, KEEP_OTHERS };
+
+// Divides the remaining faults into `parts` equal parts, and tries a candidate that keeps the part
+// numbered `part` alone, or all others. True when the candidate fails.
+static bool try_fault_part(struct search *s, size_t parts, size_t part, enum fault_choice keep)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;
     struct sketch k;
@@ -126,37 +129,37 @@ static bool try_fault_part(struct search *s, size_t parts, size_t part, bool oth
         if (!k.faults[i])
             continue;
         bool inside = n * parts / count == part;
-        k.faults[i] = inside != others;
+        k.faults[i] = inside == (keep == KEEP_PART);
         n++;
     }
     return search_attempt(s, &k);
 }
 
-// Tries each part alone or, with `others`, everything but that part, until a candidate fails. True
-// when one has failed.
-static bool try_parts(struct search *s, size_t parts, bool others)
+// Calls try_fault_part for each part, until a candidate fails. True when one has failed.
+static bool try_parts(struct search *s, size_t parts, enum fault_choice keep)
 {
     for (size_t i = 0; !s->stopped && i < parts; i++) {
-        if (try_fault_part(s, parts, i, others))
+        if (try_fault_part(s, parts, i, keep))
             return true;
     }
     return false;
 }
 
-// Tries each part of the faults alone, then all parts but one, and then smaller parts. Before that
-// it tries without any fault.
+// First tries without any fault. Then divides the faults into parts, and tries each part alone, and
+// all parts but one. When none of these fails, tries smaller parts. Returns true when fewer faults
+// are left than before.
 bool search_drop_faults(struct search *s)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), parts = 2;
-    // There is one part, and all but this part is no fault at all.
-    bool any = count > 0 && try_fault_part(s, 1, 0, true);
+    // All faults are one part here, so KEEP_OTHERS keeps none.
+    bool any = count > 0 && try_fault_part(s, 1, 0, KEEP_OTHERS);
 
     while (!s->stopped && (count = sketch_fault_count(search_best(s), s->whole)) >= 2) {
         parts = parts > count ? count : parts;
-        if (try_parts(s, parts, false)) {
+        if (try_parts(s, parts, KEEP_PART)) {
             any = true;
             parts = 2;
-        } else if (try_parts(s, parts, true)) {
+        } else if (try_parts(s, parts, KEEP_OTHERS)) {
             any = true;
             parts = parts > 2 ? parts - 1 : 2; // one part is gone; keep the others as they are
         } else if (parts == count) {

@@ -158,9 +158,9 @@ MUST_USE bool search_copy_best(struct search *s, struct sketch *k);
 // without a trial when it equals the best one, or when the search has stopped.
 bool search_attempt(struct search *s, struct sketch *candidate);
 
-// moves.c: each tries to take something away from the best sketch, and is true when something could
-// go.
-bool search_shorten(struct search *s);
-bool search_drop_phases(struct search *s);
-bool search_drop_faults(struct search *s);
-bool search_reduce(struct search *s);
+// moves.c: each tries to take something away from the best sketch. A smaller one that still fails
+// becomes the best. True when there was one.
+bool search_shorten(struct search *s);     // a part of the load
+bool search_drop_phases(struct search *s); // whole phases of the load
+bool search_drop_faults(struct search *s); // faults
+bool search_reduce(struct search *s);      // instances, connections, features, rates
