@@ -1,10 +1,11 @@
-// Makes the runs of mailproof tune.
+// Makes the runs of mailproof tune. A pair is a batch limit and a batch timeout that are tried
+// together. A round has one run of each pair that still needs runs.
 //
-// A first round of short runs through a proxy counts the round trips of each pair. These runs are
-// separate, because the proxy would slow runs that are timed. Then follow rounds of the pairs that
-// are still open (schedule.h), in shuffled order, until each pair is known well enough or the time
-// is over. All runs share one server, each with a fresh database, unless the scenario stops its
-// server.
+// A first round of short runs goes through a proxy, which counts the round trips between collector
+// and server. These runs are separate, because the proxy would slow runs that are timed. Then
+// follow rounds of the pairs that are still open (schedule.h), in shuffled order, until each pair
+// is known well enough or the time is over. All runs share one server, each with a fresh database,
+// unless the scenario stops its server.
 //
 // Each run is a line of the record, and its figures are read back from its result folder, as they
 // are when shards are merged. A shard runs all pairs in each of its rounds, because it does not
@@ -171,8 +172,9 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
 
 // --- rounds of runs -------------------------------------------------------------------
 
-// Makes the round that counts round trips: one short run of each pair. Phases of a recorded trace
-// keep their length.
+// Makes the first round: one short run of each pair, through a proxy that counts the round trips
+// between collector and server. Shortens the phases of the load for this round, except those of a
+// recorded trace. Leaves out the runs that the record has already.
 static bool count_round_trips(struct sweeping *s, struct err *e)
 {
     struct scenario *scenario = &s->tuning->scenario;
@@ -193,9 +195,10 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
     return ok;
 }
 
-// Returns what decides which pairs still need runs. It refers to `pairs`, which is filled with the
-// measurements so far.
-static struct schedule schedule_of(const struct tuning *t, struct schedule_pair *pairs)
+// Fills `pairs` with the measurements so far. Returns the input of schedule_round, which chooses
+// the pairs that still need runs; it points to `pairs`. runs_max is the limit on the runs of one
+// pair, but never below --repeat, the least number of runs.
+static struct schedule make_schedule(const struct tuning *t, struct schedule_pair *pairs)
 {
     for (size_t i = 0; i < t->tune.count; i++) {
         pairs[i] = measured_schedule(&t->runs[i]);
@@ -225,7 +228,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
 {
     struct tuning *t = s->tuning;
     struct schedule_pair pairs[TUNE_PAIRS_MAX];
-    struct schedule plan = schedule_of(t, pairs);
+    struct schedule plan = make_schedule(t, pairs);
     size_t order[TUNE_PAIRS_MAX];
     size_t count = schedule_round(&plan, t->scenario.seed, round, order);
 
@@ -248,7 +251,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
 static void summarise(struct tuning *t)
 {
     struct schedule_pair pairs[TUNE_PAIRS_MAX];
-    struct schedule plan = schedule_of(t, pairs);
+    struct schedule plan = make_schedule(t, pairs);
 
     for (size_t i = 0; i < t->tune.count; i++) {
         measured_summarise(&t->runs[i], &t->pairs[i]);
