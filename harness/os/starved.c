@@ -154,7 +154,7 @@ static bool has_lower_priority(pid_t pid, const char *tid)
 
 // Adds the times of a thread since the last look. A thread that was not there then has begun since,
 // so all its times count. The first look only stores the times, because all threads are new to it.
-static void look_at_thread(struct starved *s, enum owner owner, pid_t pid, const char *tid)
+static void add_thread_times(struct starved *s, enum owner owner, pid_t pid, const char *tid)
 {
     unsigned long long ran_ns, waited_ns;
     char name[300], text[128];
@@ -207,11 +207,11 @@ static enum owner find_process_owner(
     return has_role(title, s->config.load_role) ? OWNER_LOAD_BACKEND : OWNER_NONE;
 }
 
-static void look_at_process(struct starved *s, pid_t pid, enum owner parent_owner, int depth);
+static void add_process_times(struct starved *s, pid_t pid, enum owner parent_owner, int depth);
 
-// Looks at the processes that this thread has started, and at their descendants down to `depth`
-// generations.
-static void look_at_children(
+// Does what add_process_times does for the processes that this thread has started. `depth` limits
+// how many generations of descendants are visited; 0: none.
+static void add_children_times(
     struct starved *s, enum owner owner, pid_t pid, const char *tid, int depth)
 {
     char name[300], children[8192];
@@ -221,12 +221,13 @@ static void look_at_children(
     if (depth == 0 || !process_file(pid, name, children, sizeof children))
         return;
     for (const char *p = children; sscanf(p, "%d%n", &child, &used) == 1; p += used)
-        look_at_process(s, (pid_t)child, owner, depth - 1);
+        add_process_times(s, (pid_t)child, owner, depth - 1);
 }
 
-// Looks at the threads of a process, and at its descendants. `parent_owner` is the owner of the
-// process that has started it.
-static void look_at_process(struct starved *s, pid_t pid, enum owner parent_owner, int depth)
+// Finds out whose process this is, and adds to the present look (s->look and s->sum) how long its
+// threads waited and ran. Then does the same for its descendants, `depth` generations at most.
+// `parent_owner`: the owner of the process that has started it.
+static void add_process_times(struct starved *s, pid_t pid, enum owner parent_owner, int depth)
 {
     struct process_stat stat;
     char path[64], title[256] = "";
@@ -245,8 +246,8 @@ static void look_at_process(struct starved *s, pid_t pid, enum owner parent_owne
         if (t->d_name[0] == '.')
             continue;
         if (owner != OWNER_NONE)
-            look_at_thread(s, owner, pid, t->d_name);
-        look_at_children(s, owner, pid, t->d_name, depth);
+            add_thread_times(s, owner, pid, t->d_name);
+        add_children_times(s, owner, pid, t->d_name, depth);
     }
     if (tasks)
         closedir(tasks);
@@ -290,10 +291,10 @@ static void take_look(void *arg, int64_t due_ns)
     s->look.collector_count =
         s->config.collectors(s->config.arg, s->look.collectors, COLLECTORS_MAX);
     s->sum.at_ns = clock_now_ns();
-    look_at_process(s, getpid(), OWNER_NONE, depth_most);
+    add_process_times(s, getpid(), OWNER_NONE, depth_most);
     // A server in a container is no descendant of this process.
     if (server)
-        look_at_process(s, server, OWNER_NONE, depth_most);
+        add_process_times(s, server, OWNER_NONE, depth_most);
     usage_machine(&busy_s, &total_s);
     add_look(s, busy_s);
     forget_ended_threads(s);
