@@ -17,7 +17,7 @@
 // prints. For all other options a shell completes a file.
 static const struct argument {
     const char *option, *words, *command;
-    bool begins; // true: the user types on after the word, so no blank follows it
+    bool no_blank; // true: the user types on after the word, so the shell adds no blank to it
 } arguments[] = {
     {"postgres", "local container patroni", NULL, false},
     {"set", NULL, KEYS, true},
@@ -63,7 +63,7 @@ static void print_bash_arguments(void)
         const struct argument *a = &arguments[i];
         printf("        --%s) words=%s%s%s%s ;;\n", a->option, a->words ? "'" : "$(",
             a->words ? a->words : a->command, a->words ? "'" : ")",
-            a->begins ? "; compopt -o nospace" : "");
+            a->no_blank ? "; compopt -o nospace" : "");
     }
 }
 
@@ -118,6 +118,9 @@ static void print_quoted(const char *text)
     }
 }
 
+// Prints how zsh completes the argument of an option, as the end of an item of _arguments: a colon,
+// the argument's name, a colon, and what it offers (files, fixed words, or each line of a command's
+// output). compadd -S "" adds no blank after the word.
 static void print_zsh_argument(const struct option_text *o)
 {
     const struct argument *a = argument_of(o->name);
@@ -128,7 +131,7 @@ static void print_zsh_argument(const struct option_text *o)
     else if (a->words)
         printf("(%s)", a->words);
     else
-        printf("{compadd %s-- ${(f)\"$(%s)\"}}", a->begins ? "-S \"\" " : "", a->command);
+        printf("{compadd %s-- ${(f)\"$(%s)\"}}", a->no_blank ? "-S \"\" " : "", a->command);
 }
 
 // Prints an option with its help in brackets, as zsh's _arguments wants it. Brackets, colons and
