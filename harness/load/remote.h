@@ -41,7 +41,8 @@ MUST_USE bool remote_serve(struct err *e);
 
 // --- pure -----------------------------------------------------------------------------
 
-// Returns a fingerprint of the plan, which is the same for the same transactions.
+// Returns a hash of all transactions and accounts of the plan. A worker makes the plan anew from
+// the scenario, and compares this fingerprint with the run's: it must have made the same plan.
 uint64_t remote_fingerprint(const struct plan *plan);
 
 // The difference between the run's clock ("ours") and a worker's. It is measured by questions: the
