@@ -108,7 +108,8 @@ static json_t *file_text(const struct grid_row *r, const char *name)
     return json ? json : json_string("");
 }
 
-// Returns what the queue's maintainers answered (ANSWER.md), as blocks; see prose.h.
+// Returns what the queue's maintainers answered (ANSWER.md): an array of paragraphs and blocks of
+// code, as prose_blocks makes it. It is empty when there is no such file.
 static json_t *answer_blocks(const struct grid_row *r)
 {
     json_t *text = file_text(r, "ANSWER.md"), *blocks = prose_blocks(json_string_value(text));
