@@ -14,8 +14,9 @@
 //
 // Descriptors, processes and sessions leak when their least number in each quarter of the time is
 // larger than in the quarter before, and larger by six in the last quarter than in the first. The
-// descriptors and processes are those of a collector and of all below it, the sessions those of all
-// collectors.
+// descriptors and processes are those of a collector and of all below it. The sessions are those of
+// all collectors, as the server shows them, so they are judged once: over the life of the first
+// process that lived long enough.
 #include "check/inside.h"
 
 enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
@@ -81,6 +82,17 @@ static bool grows(const struct envelope *env)
     return middle >= first + growth / 4 && last >= middle + growth / 4;
 }
 
+// Returns when the life of a process under load began, and when it ended.
+static int64_t born_ns(const struct ledger *l, const struct process_record *p)
+{
+    return clock_max(p->started_ns, l->start_ns);
+}
+
+static int64_t end_ns(const struct ledger *l, const struct process_record *p)
+{
+    return clock_min(p->ended_ns, l->load_end_ns);
+}
+
 // --- what is counted ---------------------------------------------------------------------
 
 // The least count in each quarter of a time.
@@ -118,12 +130,12 @@ static void find_climb(struct result *r, const struct quarters *q, const char *w
             q->least[0], q->least[1], q->least[2], q->least[3], what);
 }
 
-// Judges the descriptors and processes below a process, and the sessions of all collectors.
+// Judges the descriptors of a process and of those below it, and their number.
 static void check_counts(
     struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     int pid = (int)l->log->processes[process].pid;
-    struct quarters fds = {0}, processes = {0}, sessions = {0};
+    struct quarters fds = {0}, processes = {0};
 
     for (size_t i = 0; i < l->log->sample_count; i++) {
         const struct process_sample *s = &l->log->samples[i];
@@ -132,46 +144,60 @@ static void check_counts(
         take_leak_sample(&fds, from_ns, until_ns, s->at_ns, s->fds);
         take_leak_sample(&processes, from_ns, until_ns, s->at_ns, s->processes);
     }
-    // The server shows the sessions of all collectors together, so they are counted once.
-    for (size_t i = 0; process == 0 && i < l->look_count; i++)
-        take_leak_sample(
-            &sessions, l->start_ns, l->load_end_ns, l->looks[i].at_ns, l->looks[i].sessions);
     find_climb(r, &fds, "descriptors", pid);
     find_climb(r, &processes, "processes", pid);
-    find_climb(r, &sessions, "sessions", pid);
+}
+
+// Judges the sessions of all collectors over the life of a process.
+static void check_sessions(struct result *r, const struct ledger *l, uint32_t process)
+{
+    const struct process_record *p = &l->log->processes[process];
+    struct quarters sessions = {0};
+
+    for (size_t i = 0; i < l->look_count; i++)
+        take_leak_sample(
+            &sessions, born_ns(l, p), end_ns(l, p), l->looks[i].at_ns, l->looks[i].sessions);
+    find_climb(r, &sessions, "sessions", (int)p->pid);
 }
 
 // --- a process ---------------------------------------------------------------------------
 
-static void check_process(struct result *r, const struct ledger *l, uint32_t process)
+// Judges a process. False when its life under load was too short.
+static bool check_process(struct result *r, const struct ledger *l, uint32_t process)
 {
     const struct process_record *p = &l->log->processes[process];
-    int64_t born_ns = clock_max(p->started_ns, l->start_ns);
-    int64_t end_ns = clock_min(p->ended_ns, l->load_end_ns);
+    int64_t until_ns = end_ns(l, p);
     // In its first quarter a process still fills its caches and buffers.
-    int64_t from_ns = born_ns + (end_ns - born_ns) / 4;
+    int64_t from_ns = born_ns(l, p) + (until_ns - born_ns(l, p)) / 4;
     // A runtime with a garbage collector lets memory grow until that runs, which may be after the
     // run's end.
     bool plain = l->scenario->collector.memory == MEMORY_PLAIN;
 
-    if (end_ns <= born_ns)
-        return;
-    struct envelope env = envelope_of(l, process, from_ns, end_ns);
+    if (until_ns <= born_ns(l, p))
+        return false;
+    struct envelope env = envelope_of(l, process, from_ns, until_ns);
     if (env.count < BLOCKS_LEAST)
-        return;
-    check_counts(r, l, process, born_ns, end_ns);
-    judged_add(r, METRIC_LEAK, (double)(end_ns - from_ns) / 1e9, CAUSE_IS_NONE);
+        return false;
+    check_counts(r, l, process, born_ns(l, p), until_ns);
+    judged_add(r, METRIC_LEAK, (double)(until_ns - from_ns) / 1e9, CAUSE_IS_NONE);
     if (plain && grows(&env))
         finding_add(r, METRIC_LEAK,
             "pid %d: never below %u kB around %.3f s, never below %u kB around %.3f s, %u %s",
             (int)p->pid, env.least_kb[0], ledger_seconds(l, from_ns), env.least_kb[env.count - 1],
-            ledger_seconds(l, end_ns), p->lines, NOUN(p->lines, "line", "lines"));
+            ledger_seconds(l, until_ns), p->lines, NOUN(p->lines, "line", "lines"));
+    return true;
 }
 
 bool check_leak(const struct check *c, struct err *e)
 {
+    bool judged_sessions = false;
+
     (void)e;
-    for (uint32_t p = 0; p < c->l->log->process_count; p++)
-        check_process(c->r, c->l, p);
+    for (uint32_t p = 0; p < c->l->log->process_count; p++) {
+        if (!check_process(c->r, c->l, p) || judged_sessions)
+            continue;
+        check_sessions(c->r, c->l, p);
+        judged_sessions = true;
+    }
     return true;
 }
