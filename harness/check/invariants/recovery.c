@@ -117,6 +117,9 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
     if (from_ns == CLOCK_NEVER)
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
+    // The chain of full lines began before a fresh token could come.
+    if (until_ns <= from_ns)
+        return;
     // What check_slack adds to the run's slack comes from slow faults.
     limit_ns += check_slack(c, from_ns, until_ns).ns - c->r->slack_ns;
     // A collector starts and connects no faster than it gets a processor.
