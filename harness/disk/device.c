@@ -87,6 +87,17 @@ static bool record_entry(struct device *d, enum logged_kind kind, int64_t at_ns,
     return !d->record || write_log_append(d->record, &entry, data, e);
 }
 
+// Counts the sectors of a write that contain the word for which the armed cut waits.
+static uint64_t count_wanted(const struct device *d, const void *data, size_t length)
+{
+    uint64_t found = 0;
+
+    for (size_t at = 0; d->wanted[0] && at < length; at += CACHE_SECTOR)
+        found +=
+            memmem((const char *)data + at, CACHE_SECTOR, d->wanted, strlen(d->wanted)) != NULL;
+    return found;
+}
+
 // Remembers the bytes that the write replaces, then writes.
 static bool take_write(struct device *d, uint64_t offset, const void *data, uint32_t length)
 {
@@ -101,6 +112,9 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
     else if (ok)
         ok = cache_add(&d->cache, offset, length, before, data);
     free(before);
+    // From here on evict_oldest takes these sectors off again, also if the image cannot be written.
+    if (ok)
+        d->found += count_wanted(d, data, length);
     return ok && write_at(d->image, offset, data, length) &&
            record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length, &unsaid);
 }
@@ -111,17 +125,6 @@ static bool is_canary(const char *canary, const void *data, size_t length)
     return canary[0] && length >= DEVICE_CANARY_BYTES &&
            memcmp((const char *)data + length - DEVICE_CANARY_BYTES, canary, DEVICE_CANARY_BYTES) ==
                0;
-}
-
-// Counts the sectors of a write that contain the word for which the armed cut waits.
-static uint64_t count_wanted(const struct device *d, const void *data, size_t length)
-{
-    uint64_t found = 0;
-
-    for (size_t at = 0; d->wanted[0] && at < length; at += CACHE_SECTOR)
-        found +=
-            memmem((const char *)data + at, CACHE_SECTOR, d->wanted, strlen(d->wanted)) != NULL;
-    return found;
 }
 
 // Evicts the writes for which the cache has no room. They are on the platter now, so an armed cut
@@ -149,7 +152,6 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
         memcpy(d->held, d->canary, sizeof d->held);
         d->canary[0] = '\0';
     }
-    d->found += count_wanted(d, data, length);
     evict_oldest(d);
     // The armed cut comes with the first write after which the cache holds all that it waits for.
     if (d->held[0] && d->found >= d->least)

@@ -333,6 +333,28 @@ static void a_cut_counts_nothing_that_was_evicted(void **state)
     assert_int_equal(b->d.power, POWER_DARK);
 }
 
+// The cache holds a write that the image refused. What is taken off at its eviction was counted.
+static void a_cut_counts_a_write_that_failed_once(void **state)
+{
+    struct bench *b = *state;
+    char data[CACHE_SECTOR];
+    int image = b->d.image;
+
+    device_arm(&b->d, canary, 0, 8, "bbbb");
+    memset(data, 'b', sizeof data);
+    b->d.image = openat(b->d.dir, DEVICE_IMAGE, O_RDONLY);
+    assert_int_equal(device_write(&b->d, 0, data, sizeof data), DEVICE_FAILED);
+    close(b->d.image);
+    b->d.image = image;
+    for (unsigned i = 0; i < (64u << 20) / (SECTORS * CACHE_SECTOR); i++)
+        put(&b->d, 0, SECTORS, 'c');
+    write_canary(&b->d);
+    put(&b->d, 0, 7, 'b');
+    assert_int_equal(b->d.power, POWER_ON);
+    put(&b->d, 7, 1, 'b');
+    assert_int_equal(b->d.power, POWER_DARK);
+}
+
 static void nonsense_is_refused(void **state)
 {
     struct bench *b = *state;
@@ -518,6 +540,7 @@ int main(void)
         WITH_BENCH(a_cut_tears_what_was_not_flushed),
         WITH_BENCH(a_new_cut_counts_anew),
         WITH_BENCH(a_cut_counts_nothing_that_was_evicted),
+        WITH_BENCH(a_cut_counts_a_write_that_failed_once),
         WITH_BENCH(any_version_since_the_flush_may_survive),
         WITH_BENCH(the_same_seed_keeps_the_same),
         WITH_BENCH(a_lying_disk_may_lose_what_was_flushed),
