@@ -30,7 +30,7 @@ struct slowdown {
 
 // One time at which a fault that stops the subject struck, or a sender died.
 struct strike {
-    int64_t struck_ns, undone_ns; // struck_ns first, to be sorted by
+    int64_t struck_ns, undone_ns;
     int64_t ready_ns;  // when the connections of the struck instance were seen to be open and to
                        // rest; 0: never
     int64_t back_ns;   // when the struck instances showed that they work again, or else bound_ns;
