@@ -118,7 +118,7 @@ static bool ask_round(struct field_run *f, size_t row, const struct experiment *
 static bool ask_rounds(struct field_run *f, struct err *e)
 {
     const int rounds = f->options->field.quick ? 1 : ROUNDS;
-    struct answer answers[ROUNDS];
+    struct answer answers[ROUNDS] = {0};
 
     for (int round = 2; round <= rounds; round++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {

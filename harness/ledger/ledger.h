@@ -215,7 +215,7 @@ bool ledger_is_backlog(const struct ledger *l, uint32_t token);
 // 48".
 void ledger_name(const struct ledger *l, uint32_t token, char out[NAMES_MAX]);
 
-#define LEDGER_FULL_NAME_MAX (2 * NAMES_MAX)
+#define LEDGER_FULL_NAME_MAX ((size_t)2 * NAMES_MAX)
 
 // Writes the token's name and kind, such as "t0000048 (activation)". A queue's jobs have no kind,
 // so only the name is written.
