@@ -23,7 +23,7 @@ static void tell(struct fixture *f, const char *verb)
     for (int i = 0; i < SAMPLES; i++) {
         bool away = i == 9 || i == 10 || i == 15 || i == 16;
         f->flushes[i] = (struct probe_sample){
-            .due_ns = NS_PER_S + i * 100 * NS_PER_MS, .took_ns = away ? CLOCK_NEVER : NS_PER_MS};
+            .due_ns = NS_PER_S + i * (100 * NS_PER_MS), .took_ns = away ? CLOCK_NEVER : NS_PER_MS};
         f->there[i] = !away;
     }
     for (int i = 0; i < 2; i++) {

@@ -2,8 +2,6 @@
 
 #include <ctype.h>
 
-extern char **environ;
-
 #define NAME_MAX_LEN 128
 
 static const char *const allowed[] = {
@@ -73,8 +71,11 @@ static size_t index_of_variable(const struct child_env *s, const char *name)
 {
     size_t len = strlen(name), i = 0;
 
-    while (i < s->count && (strncmp(s->items[i], name, len) != 0 || s->items[i][len] != '='))
-        i++;
+    for (; i < s->count; i++) {
+        assert(s->items[i]); // only the element behind the last one is NULL
+        if (strncmp(s->items[i], name, len) == 0 && s->items[i][len] == '=')
+            break;
+    }
     return i;
 }
 
