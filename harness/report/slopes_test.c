@@ -69,7 +69,7 @@ static void segments_of_a_soak_give_a_point_each(void **state)
 
     // The harness's memory grows by 10 KiB from one segment to the next, of which 15 take an hour.
     for (int i = 0; i < SEGMENTS; i++) {
-        o.start_wall_ns = i * 240 * NS_PER_S;
+        o.start_wall_ns = i * (240 * NS_PER_S);
         for (int k = 0; k < SECONDS; k++)
             o.samples[k].harness_kb = 50000 + 10 * i + k % 3;
         assert_true(slopes_segment(&segments[i], &o, csv, &e));

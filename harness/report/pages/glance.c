@@ -216,6 +216,7 @@ static json_t *tokens_json(const struct report *r)
         // Each state has its own n, so that a few lost tokens are all shown among a million that
         // were delivered.
         size_t every = (counts[state] + SHOWN_MAX - 1) / SHOWN_MAX;
+        assert(every > 0); // this token was counted
         if (state != GLANCE_NONE && seen[state]++ % every == 0)
             json_array_append_new(list, glance_token_json(l, i, state));
     }
