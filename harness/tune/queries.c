@@ -142,23 +142,17 @@ bool queries_parse_csv(struct queries *q, const char *text, struct err *e)
     return true;
 }
 
-static int by_ns(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 double queries_median_ms(const struct query_list *list)
 {
     int64_t *ns = calloc(list->count + 1, sizeof *ns);
+    size_t middle = list->count / 2;
     double median = NAN;
 
     for (size_t i = 0; ns && i < list->count; i++)
         ns[i] = list->items[i].ns;
     if (ns && list->count > 0) {
-        qsort(ns, list->count, sizeof *ns, by_ns);
-        median = (double)ns[list->count / 2] / NS_PER_MS;
+        qsort(ns, list->count, sizeof *ns, clock_compare);
+        median = (double)ns[middle] / NS_PER_MS;
     }
     free(ns);
     return median;
