@@ -206,18 +206,22 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
     struct cell *c = &f->grid.rows[row].cells[i];
     struct outcome outcome = OUTCOME_INIT;
     struct answer a = {0};
+    bool made = true, goes_on = true;
 
     outcome.asks = q->asks;
     if (why) {
         snprintf(c->text, sizeof c->text, "not asked: %s", why);
         return true;
     }
-    for (int seed = 1; wants_seed(f, row, q, seed, &outcome); seed++) {
+    for (int seed = 1; made && wants_seed(f, row, q, seed, &outcome); seed++) {
         struct experiment x = asking_experiment(f, row, q, seed);
         if (seed == 1)
             experiment_command(&x, c->command, sizeof c->command);
-        if (!asking_answer(f, row, &x, seed <= f->options->repeat || seed == 1, &a, e))
-            return cell_note_failure(c, e);
+        made = asking_answer(f, row, &x, seed <= f->options->repeat || seed == 1, &a, e);
+        if (!made) {
+            goes_on = cell_note_failure(c, e);
+            continue;
+        }
         struct seen seen = answer_seen(&a, q);
         outcome_add(&outcome, &seen, terms);
         tell_seed(c, seed, &seen, terms);
@@ -225,8 +229,10 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
     // What each seed showed matters only where one of them broke a promise.
     if (outcome.broken == 0)
         c->told[0] = '\0';
-    outcome_cell(&outcome, terms, c);
-    return true;
+    // Where a run could not be made, those with earlier seeds tell, if any was judged.
+    if (made || outcome.judged > 0)
+        outcome_cell(&outcome, terms, c);
+    return goes_on;
 }
 
 static bool fill_faults(struct field_run *f, struct err *e)

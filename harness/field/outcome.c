@@ -105,7 +105,6 @@ static void widen_counts(struct range *r, double count)
 
 void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
 {
-    o->runs++;
     o->missed = o->missed || s->missed;
     // A run that was inconclusive, or whose fault found no target, shows nothing.
     if (!may_judge(s, t) || s->missed)

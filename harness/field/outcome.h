@@ -57,11 +57,10 @@ enum meaning { MEANS_BROKEN, MEANS_DOCUMENTED, MEANS_UNPROMISED, MEANINGS };
 
 // The sum of all runs of one cell.
 struct outcome {
-    int runs, judged, broken; // numbers of runs: all, the conclusive ones, and those that break a
-                              // promise
-    int deaf;                 // number of runs in which the consumer took no jobs after the fault
-    bool missed;              // in at least one run the fault found no target
-    bool died;                // in at least one run a worker ended
+    int judged, broken; // numbers of runs: the conclusive ones, and those that break a promise
+    int deaf;           // number of runs in which the consumer took no jobs after the fault
+    bool missed;        // in at least one run the fault found no target
+    bool died;          // in at least one run a worker ended
     struct range ranges[MEANINGS][PARTS];
     struct range waiting; // jobs that wait for a documented late retry
     double recovery_ms;   // the longest recovery; NAN: nothing had to recover
@@ -78,8 +77,8 @@ struct outcome {
 // "inconclusive".
 void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size);
 
-// Adds a run to the outcome of its cell. A run that was not judged, or whose fault found no target,
-// counts in `runs` only; the latter also sets `missed`.
+// Adds a run to the outcome of its cell. One that was not judged changes nothing, one whose fault
+// found no target only sets `missed`.
 void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t);
 
 // Fills a cell. The text begins with the verdict: kept, broken 7 of 10, as documented, held,

@@ -154,8 +154,8 @@ static const struct {
         "compare A with itself first, to see whether the machine is steady"},
     {"html", "FILE", SCOPE_COMPARE, OUTPUT(html), "write the table as one HTML file"},
     {"quick", NULL, SCOPE_FIELD, FLAG(field.quick),
-        "run each test once, or three times when the first run broke a promise; do not look for "
-        "the highest rate"},
+        "run each test once, or three times when a run broke a promise; do not look for the "
+        "highest rate"},
     {"site", "DIR", SCOPE_FIELD | SCOPE_MERGE, TEXT(field.site),
         "write the table, a page for each subject, findings, badges and raw results here, and not "
         "below --out"},

@@ -219,13 +219,6 @@ bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, s
 
 // --- what the model uses ----------------------------------------------------------------
 
-static int by_arrival(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 // Records when the commit of each delivered token was acknowledged.
 static bool record_arrivals(struct recording *r, const struct ledger *l, struct err *e)
 {
@@ -238,7 +231,7 @@ static bool record_arrivals(struct recording *r, const struct ledger *l, struct 
         if (l->tokens[token].deliveries > 0 && txn->outcome == TXN_COMMITTED)
             r->arrivals_ns[r->count++] = txn->ended_ns - l->start_ns;
     }
-    qsort(r->arrivals_ns, r->count, sizeof *r->arrivals_ns, by_arrival);
+    qsort(r->arrivals_ns, r->count, sizeof *r->arrivals_ns, clock_compare);
     return true;
 }
 
