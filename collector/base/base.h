@@ -1,5 +1,5 @@
-// What nearly every file uses: the everyday headers of the C library, and those of this folder. A
-// file gets them with its own header, or with any other that needs them.
+// Brings the headers that nearly every file uses: the everyday ones of the C library, and those of
+// this folder. A file gets them with its own header, or with any other that needs them.
 #pragma once
 
 #include <assert.h>

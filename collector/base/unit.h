@@ -1,4 +1,4 @@
-// What a unit test includes: cmocka, and what cmocka wants before it.
+// Brings cmocka to a unit test, and the headers that cmocka wants before it.
 #pragma once
 
 #include <setjmp.h>

@@ -226,7 +226,7 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
         outcome_add(&outcome, &seen, terms);
         tell_seed(c, seed, &seen, terms);
     }
-    // What each seed showed matters only where one of them broke a promise.
+    // A cell without a broken promise does not list its seeds.
     if (outcome.broken == 0)
         c->told[0] = '\0';
     // Where a run could not be made, those with earlier seeds tell, if any was judged.

@@ -24,7 +24,8 @@
 // Names the columns of tokens and accounts that a collector must leave alone: only the load and the
 // schema's triggers change them.
 
-// What these columns held at the end of the run. sql/tokens.sql has the same numbers.
+// Each bit says what one of these columns held at the end of the run. sql/tokens.sql has the same
+// numbers.
 enum token_row {
     ROW_ACTIVE = 1 << 0,         // the account is active; with neither bit set it is provisioned
     ROW_SUSPENDED = 1 << 1,      // the account is suspended

@@ -19,7 +19,7 @@ static int64_t free_ns(
     const struct check *c, int64_t from_ns, int64_t until_ns, struct cause *cause)
 {
     struct free_time slack = check_slack(c, from_ns, until_ns);
-    // What check_slack adds to the run's slack comes from slow faults.
+    // check_slack adds to the run's slack only the time of slow faults.
     int64_t ns = until_ns - from_ns - (slack.ns - c->r->slack_ns);
     const struct strike *k = NULL;
 

@@ -120,7 +120,7 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
     // The chain of full lines began before a fresh token could come.
     if (until_ns <= from_ns)
         return;
-    // What check_slack adds to the run's slack comes from slow faults.
+    // check_slack adds to the run's slack only the time of slow faults.
     limit_ns += check_slack(c, from_ns, until_ns).ns - c->r->slack_ns;
     // A collector starts and connects no faster than it gets a processor.
     int64_t free_ns = until_ns - from_ns - covered_ns(c, k, from_ns, until_ns);
