@@ -1,6 +1,8 @@
-// Tests the settings written for Patroni and HAProxy, and the reading of Patroni's
-// answers.
+// Tests the settings written for Patroni and HAProxy, and the requests to Patroni.
 #include <jansson.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
 
 #include "base/unit.h"
 #include "postgres/cluster/patroni_config.h"
@@ -139,23 +141,81 @@ static void other_lists_are_refused(void **state)
         assert_false(rest_members(wrong[i], members, &count, &e));
 }
 
-static void answers_are_taken_apart(void **state)
+// A server of one answer, on a port of the kernel's choice.
+struct one_answer {
+    int listening;
+    const char *wire;
+    char request[1000];
+};
+
+// Reads a request that ends with `}`, sends the answer and closes the connection.
+static void *serve_one_answer(void *server)
 {
-    static const char good[] = "HTTP/1.0 503 Service Unavailable\r\nServer: x\r\n\r\n{\"a\": 1}";
+    struct one_answer *s = server;
+    int fd = accept(s->listening, NULL, NULL);
+    size_t len = 0;
+
+    while (len == 0 || s->request[len - 1] != '}') {
+        ssize_t n = recv(fd, s->request + len, sizeof s->request - 1 - len, 0);
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    s->request[len] = '\0';
+    for (size_t sent = 0, all = strlen(s->wire); sent < all;) {
+        ssize_t n = send(fd, s->wire + sent, all - sent, MSG_NOSIGNAL);
+        if (n <= 0)
+            break;
+        sent += (size_t)n;
+    }
+    close(fd);
+    return NULL;
+}
+
+static bool ask_for(const char *wire, struct one_answer *s, struct rest_answer *answer)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof address;
+    pthread_t thread;
+    struct err e;
+
+    s->wire = wire;
+    s->listening = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(s->listening, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(listen(s->listening, 1), 0);
+    assert_int_equal(getsockname(s->listening, (struct sockaddr *)&address, &len), 0);
+    assert_int_equal(pthread_create(&thread, NULL, serve_one_answer, s), 0);
+    const struct rest_target target = {.net = -1,
+        .host = "127.0.0.1",
+        .port = ntohs(address.sin_port),
+        .user = "me",
+        .password = "secret"};
+    bool ok = rest_ask(&target, "POST", "/switchover", "{\"a\": 1}", answer, &e);
+    pthread_join(thread, NULL);
+    close(s->listening);
+    return ok;
+}
+
+static void requests_are_answered(void **state)
+{
     static const char *const wrong[] = {
-        "", "HTTP/1.0 200 OK\r\n", "FOO 200 OK\r\n\r\n", "\r\n\r\n"};
+        "", "HTTP/1.0 200 OK\r\nContent-Length: 9\r\n\r\n", "FOO 200 OK\r\n\r\n", "\r\n\r\n"};
     static struct rest_answer answer;
     static char long_one[sizeof answer.text + 100];
-    struct err e = {0};
+    static struct one_answer server;
 
-    assert_true(rest_parse(good, strlen(good), &answer, &e));
+    assert_true(ask_for("HTTP/1.0 503 Busy\r\nServer: x\r\n\r\n{\"b\": 1}", &server, &answer));
     assert_int_equal(answer.status, 503);
-    assert_string_equal(answer.text, "{\"a\": 1}");
+    assert_string_equal(answer.text, "{\"b\": 1}");
+    assert_memory_equal(server.request, "POST /switchover HTTP/1.1\r\n", 27);
+    assert_non_null(strstr(server.request, "\r\nAuthorization: Basic bWU6c2VjcmV0\r\n"));
+    assert_non_null(strstr(server.request, "\r\nContent-Type: application/json\r\n"));
+    assert_non_null(strstr(server.request, "\r\n\r\n{\"a\": 1}"));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert_false(rest_parse(wrong[i], strlen(wrong[i]), &answer, &e));
-    memset(long_one, 'x', sizeof long_one);
+        assert_false(ask_for(wrong[i], &server, &answer));
+    memset(long_one, 'x', sizeof long_one - 1);
     memcpy(long_one, "HTTP/1.0 200 OK\r\n\r\n", 19);
-    assert_false(rest_parse(long_one, sizeof long_one, &answer, &e));
+    assert_false(ask_for(long_one, &server, &answer));
 }
 
 int main(void)
@@ -166,7 +226,7 @@ int main(void)
         cmocka_unit_test(the_proxy_asks_each_member),
         cmocka_unit_test(members_are_read),
         cmocka_unit_test(other_lists_are_refused),
-        cmocka_unit_test(answers_are_taken_apart),
+        cmocka_unit_test(requests_are_answered),
     };
 
     return cmocka_run_group_tests_name("patroni", tests, NULL, NULL);

@@ -23,9 +23,6 @@ struct rest_answer {
 MUST_USE bool rest_ask(const struct rest_target *t, const char *method, const char *path,
     const char *body, struct rest_answer *out, struct err *e);
 
-// Parses an answer as it came over the wire, with its headers. Pure.
-MUST_USE bool rest_parse(const char *wire, size_t len, struct rest_answer *out, struct err *e);
-
 // A member, as GET /cluster lists it.
 struct rest_member {
     char name[64], role[32], state[32], host[256];
