@@ -100,7 +100,7 @@ static void disk_on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file
         .st_size = (off_t)server_of(request)->device.size};
 
     (void)fi;
-    fuse_reply_attr(request, &st, 3600);
+    fuse_reply_attr(request, &st, 3600); // the kernel may keep the answer for an hour
 }
 
 // Opens the file without the page cache, because the kernel must not remember data that a power cut
@@ -230,6 +230,8 @@ static void run_control_line(struct server *s, char *line)
         lose_harness(s);
 }
 
+// Reads from the control socket, carries out the complete lines, and keeps the rest for the next
+// call.
 static void read_commands(struct server *s)
 {
     ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);
@@ -276,6 +278,7 @@ static void serve_device(struct server *s)
     bool ok = true;
 
     while (ok && !fuse_session_exited(s->session)) {
+        // poll ignores a descriptor of -1. Before the mount there are no requests to wait for.
         struct pollfd polled[2] = {
             {.fd = s->state == STARTING ? -1 : fuse_session_fd(s->session), .events = POLLIN},
             {.fd = s->state == DESERTED ? -1 : control, .events = POLLIN},
