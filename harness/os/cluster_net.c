@@ -114,7 +114,7 @@ static bool let_packets_pass(int net, const char *device, uint64_t *dropped, str
     const char *counter = seen ? strstr(text, "counter packets ") : NULL;
     if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
         *dropped += packets;
-    // The cut must end even when its counter could not be read.
+    // The cut must end even when its counter could not be read; e keeps the first error.
     snprintf(chain, sizeof chain, "flush chain netdev %s cut", device);
     struct err *first = seen ? e : &(struct err){0};
     return RUN_IN(net, first, "nft", chain) && seen;
@@ -138,6 +138,7 @@ struct socket_request {
     struct err err;
 };
 
+// Enters the namespace of a socket_request and makes the socket. Runs in a thread of its own.
 static void *make_socket(void *arg)
 {
     struct socket_request *n = arg;

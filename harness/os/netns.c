@@ -131,7 +131,7 @@ bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, st
         *dropped = packets;
     else if (seen)
         seen = err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets: %s", text);
-    // The silence must end even when its counter could not be read.
+    // The silence must end even when its counter could not be read; e keeps the first error.
     struct err *first = seen ? e : &(struct err){0};
     return RUN_IN(n->fds[end], first, "nft", pass_all) && seen;
 }

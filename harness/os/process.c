@@ -114,8 +114,7 @@ static pid_t start_process(const struct process_spec *spec, struct err *e)
         close(report[0]);
         return -1;
     }
-    // The child does this too. The parent does it as well, so that the group exists before a signal
-    // is sent to it.
+    // Child and parent both make the child's group, so that it exists whichever of them runs first.
     setpgid(pid, pid);
 
     int reason = 0;
@@ -346,7 +345,7 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
             return true;
         if (clock_now_ns() >= deadline_ns)
             return false;
-        sleep_ns(wait_step_ns / 20);
+        sleep_ns(wait_step_ns / 20); // a process stops much sooner than it ends
     }
     return false;
 }
