@@ -11,6 +11,8 @@ static const int64_t answer_limit_ns = 30 * NS_PER_S;
 
 // --- over the wire ------------------------------------------------------------------
 
+// Waits until the socket is ready for these events of poll(2), or until the deadline of the whole
+// exchange.
 static bool wait_socket(int fd, short events, int64_t deadline_ns, struct err *e)
 {
     struct pollfd p = {.fd = fd, .events = events};
@@ -96,6 +98,8 @@ static void append_base64(struct buf *out, const char *text)
     }
 }
 
+// Appends the whole request. HTTP/1.0, so that the other side ends its answer by closing the
+// connection.
 static bool write_request(const struct rest_target *t, const char *method, const char *path,
     const char *body, struct buf *out, struct err *e)
 {
