@@ -223,6 +223,7 @@ static bool arm_power_cut(struct device *d, const char *text, struct err *e)
     return true;
 }
 
+// Carries out a line. Fills `answer` with what follows "ok", or `e` with what follows "error".
 static bool run_command(
     struct device *d, const char *line, char *answer, size_t size, struct err *e)
 {

@@ -134,6 +134,7 @@ static void disk_on_write(fuse_req_t request, fuse_ino_t ino, const char *data, 
 
     (void)ino;
     (void)fi;
+    // Only a flush may be delayed, so a write needs no time for its answer.
     answer_request(
         s, request, device_write(&s->device, (uint64_t)offset, data, length), length, CLOCK_NEVER);
 }
@@ -180,6 +181,7 @@ static bool is_answer_due(const struct server *s, const struct waiting *w, int64
     return w->due_ns <= now_ns || s->device.flush_takes_ns == 0;
 }
 
+// Answers the requests whose answer is due, and keeps the others.
 static void answer_due_requests(struct server *s, int64_t now_ns)
 {
     size_t left = 0;
