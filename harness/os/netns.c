@@ -64,16 +64,12 @@ bool netns_run(int net, const char *const *argv, char *text, size_t size, struct
     return process_collect(&spec, text, size, e);
 }
 
-// Runs a program in a namespace, whose output goes only into the error.
-#define RUN_IN(net, e, ...)                                                                        \
-    netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
-
 static bool add_cable(const struct netns *n, struct err *e)
 {
     char other[64];
 
     snprintf(other, sizeof other, "/proc/%d/fd/%d", (int)getpid(), n->fds[NETNS_COLLECTOR]);
-    return RUN_IN(n->fds[NETNS_SERVER], e, "ip", "link", "add", "name", DEVICE, "type", "veth",
+    return NETNS_RUN(n->fds[NETNS_SERVER], e, "ip", "link", "add", "name", DEVICE, "type", "veth",
         "peer", "name", DEVICE, "netns", other);
 }
 
@@ -84,10 +80,10 @@ static bool set_up_end(
 {
     int net = n->fds[end];
 
-    return RUN_IN(net, e, "ip", "address", "add", address, "dev", DEVICE) &&
-           RUN_IN(net, e, "ip", "link", "set", "dev", DEVICE, "up") &&
-           RUN_IN(net, e, "ip", "link", "set", "dev", "lo", "up") &&
-           RUN_IN(net, e, "nft", make_filter);
+    return NETNS_RUN(net, e, "ip", "address", "add", address, "dev", DEVICE) &&
+           NETNS_RUN(net, e, "ip", "link", "set", "dev", DEVICE, "up") &&
+           NETNS_RUN(net, e, "ip", "link", "set", "dev", "lo", "up") &&
+           NETNS_RUN(net, e, "nft", make_filter);
 }
 
 bool netns_make(struct netns *n, struct err *e)
@@ -115,7 +111,7 @@ void netns_fini(struct netns *n)
 
 bool netns_silence(const struct netns *n, enum netns_end end, struct err *e)
 {
-    return RUN_IN(n->fds[end], e, "nft", drop_all);
+    return NETNS_RUN(n->fds[end], e, "nft", drop_all);
 }
 
 bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e)
@@ -133,5 +129,5 @@ bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, st
         seen = err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets: %s", text);
     // The silence must end even when its counter could not be read; e keeps the first error.
     struct err *first = seen ? e : &(struct err){0};
-    return RUN_IN(n->fds[end], first, "nft", pass_all) && seen;
+    return NETNS_RUN(n->fds[end], first, "nft", pass_all) && seen;
 }
