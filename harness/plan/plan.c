@@ -435,6 +435,7 @@ static bool add_backlog(struct maker *m, uint64_t seed, struct err *e)
     return true;
 }
 
+// Adds the transactions of the phase, at the times that its rate gives.
 static bool add_plan_phase(struct maker *m, struct err *e)
 {
     struct arrivals_source source;
