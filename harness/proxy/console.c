@@ -117,6 +117,7 @@ static bool parse_half_open(struct words *w, struct order *o, struct err *e)
     return true;
 }
 
+// Parses "TIME [jitter TIME]".
 static bool parse_delay(struct words *w, struct order *o, struct err *e)
 {
     if (!units_duration(current_word(w), &o->by_ns, e))
@@ -149,6 +150,7 @@ static bool parse_bytes(struct words *w, struct order *o, struct err *e)
     return true;
 }
 
+// Parses "BYTES [gap TIME]".
 static bool parse_slice(struct words *w, struct order *o, struct err *e)
 {
     // Without a pause the receiver could read several pieces at once, as if they had come whole.
