@@ -339,6 +339,8 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
         c->engine, kept, c->engine, kept, c->engine, c->name);
 }
 
+// Removes the container, unless container_keep has left it running, and the folder. Accepts a
+// server that is half opened.
 static void container_close(struct server *s)
 {
     struct container *c = s->state;

@@ -125,13 +125,13 @@ static bool sample_counters(struct sampler *s, struct sample *sample)
     return ok;
 }
 
+// Counts a backend that waits for this event. Ignores events for which the table has no room.
 static void count_wait(struct sampler *s, const char *event)
 {
     size_t i = 0;
 
     while (i < s->wait_count && strcmp(s->waits[i].event, event) != 0)
         i++;
-    // The table is full, and this event is not in it.
     if (i == SAMPLER_WAITS_MAX)
         return;
     if (i == s->wait_count)

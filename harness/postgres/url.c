@@ -219,6 +219,8 @@ static void remove_run_objects(struct server *s)
     PQfinish(conn);
 }
 
+// Removes the run's database and roles from the server, unless url_keep has kept them. Accepts a
+// server that is half opened.
 static void url_close(struct server *s)
 {
     struct url *u = s->state;

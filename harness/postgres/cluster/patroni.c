@@ -192,6 +192,7 @@ static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
            path_join(p->log, p->dir.path, "server.log", e);
 }
 
+// Prepares the cluster, without starting it.
 static bool patroni_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
     struct patroni *p = calloc(1, sizeof *p);

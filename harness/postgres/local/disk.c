@@ -87,6 +87,7 @@ static bool make_image(const struct disk *d, struct err *e)
     return err_prefix(e, "storage: crashable needs a file system of its own");
 }
 
+// Mounts the file system as the wanted manner needs it: with DISK_UNASKED it asks for no flush.
 static bool mount_filesystem(struct disk *d, struct err *e)
 {
     char text[300];

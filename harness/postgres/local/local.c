@@ -465,6 +465,8 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
     return true;
 }
 
+// Ends the server and its standby, and removes the disk and the folder. Accepts a server that is
+// half opened.
 static void local_close(struct server *s)
 {
     struct local *l = s->state;
