@@ -301,7 +301,8 @@ bool device_end_record(struct device *d, struct err *e)
 {
     if (!d->record)
         return err_set(e, ERR_USAGE, "there is no recording");
-    // This flush makes the writes after the last real flush an interval of their own.
+    // A replay has a state for each flush. This one makes a state of the writes after the last real
+    // flush.
     bool ok = record_entry(d, LOGGED_FLUSH, clock_now_ns(), 0, NULL, 0, e);
     // Only the first error is reported; after it, closing often fails for the same reason.
     if (fclose(d->record) != 0 && ok)
