@@ -84,7 +84,7 @@ void cluster_net_fini(struct cluster_net *l)
 
 // Drops all IP packets on this device. Address resolution is not IP and passes: without it,
 // connecting would fail at once, and not wait for an answer.
-static bool drop_link(int net, const char *device, struct err *e)
+static bool drop_packets(int net, const char *device, struct err *e)
 {
     char rule[100];
 
@@ -97,7 +97,7 @@ bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
     char port[8];
 
     snprintf(port, sizeof port, "m%d", member);
-    return drop_link(l->members[member], "cable", e) && drop_link(l->middle, port, e);
+    return drop_packets(l->members[member], "cable", e) && drop_packets(l->middle, port, e);
 }
 
 // Ends a cut on this device and adds the packets that it dropped to *dropped.

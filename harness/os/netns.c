@@ -19,16 +19,16 @@ static const char drop_all[] = "add rule ip mailproof silence iifname " DEVICE "
 static const char show[] = "list chain ip mailproof silence";
 static const char pass_all[] = "flush chain ip mailproof silence";
 
-struct maker {
+struct namespace_request {
     int fd;
     struct err err;
 };
 
-// Runs in a thread of its own, because that thread leaves the common namespace for good, and the
-// other threads must stay there.
+// Makes a network namespace and opens it. Runs in a thread of its own, because that thread leaves
+// the common namespace for good, and the other threads must stay there.
 static void *make_netns(void *arg)
 {
-    struct maker *m = arg;
+    struct namespace_request *m = arg;
 
     if (unshare(CLONE_NEWNET) != 0) {
         err_sys(&m->err, ERR_SKIP, "cannot make a network namespace");
@@ -42,7 +42,7 @@ static void *make_netns(void *arg)
 
 bool netns_new(int *fd, struct err *e)
 {
-    struct maker m = {.fd = -1};
+    struct namespace_request m = {.fd = -1};
     pthread_t thread;
 
     if (pthread_create(&thread, NULL, make_netns, &m) != 0)

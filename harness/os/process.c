@@ -77,10 +77,10 @@ static _Noreturn void run_child(const struct process_spec *spec, int report, pid
         goto failed;
     if (!give_up_root(spec) || (spec->dir && chdir(spec->dir) != 0))
         goto failed;
-    // This comes after the change of identity, which would clear the signal.
+    // The death signal is set after the change of the user, which would clear it.
     if (spec->death_signal) {
         prctl(PR_SET_PDEATHSIG, spec->death_signal);
-        // The parent died before this, so the signal would never come.
+        // A parent that died before that call sends no signal any more.
         if (getppid() != parent)
             _exit(127);
     }

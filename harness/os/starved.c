@@ -253,7 +253,7 @@ static void add_process_times(struct starved *s, pid_t pid, enum owner parent_ow
         closedir(tasks);
 }
 
-// --- a look -----------------------------------------------------------------------
+// --- one look at all processes ----------------------------------------------------
 
 // Forgets the threads that this look has not seen.
 static void forget_ended_threads(struct starved *s)
