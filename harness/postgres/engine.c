@@ -165,7 +165,7 @@ bool engine_log(const char *engine, const char *name, const char *path)
     close(fd);
     if (pid < 0)
         return false;
-    // An engine that hangs must not keep the run from ending. Rather there is no log.
+    // An engine that hangs must not keep the run from ending, so the run then has no log.
     if (!process_wait(pid, clock_now_ns() + log_limit_ns, &status)) {
         process_end(pid, SIGKILL, 0);
         return false;
