@@ -50,6 +50,7 @@ static bool ignore_flushes(
     return answer_counts(d, numbers, answer, size, e);
 }
 
+// Carries out "flush-takes": makes each flush take this many nanoseconds; 0: no delay.
 static bool set_flush_delay(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -109,6 +110,8 @@ static bool end_recording(
     return device_end_record(d, e) && answer_counts(d, numbers, answer, size, e);
 }
 
+// Carries out "replay": puts the disk back to the beginning of the recording. Answers the number of
+// flushes in the recording.
 static bool start_replay(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -139,6 +142,8 @@ static bool put_state(
     return true;
 }
 
+// Carries out "trial": answers how many flushes came since the last "state", without those that had
+// nothing to flush.
 static bool answer_trial_flushes(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -149,7 +154,8 @@ static bool answer_trial_flushes(
     return true;
 }
 
-// Carries out "again", with a flush and a seed as for "state".
+// Carries out "again": cuts the power a second time, at a flush that came since "state". The
+// numbers are that flush, counted from 1, and the seed.
 static bool cut_again(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -217,6 +223,7 @@ static bool arm_power_cut(struct device *d, const char *text, struct err *e)
     return true;
 }
 
+// Carries out a line. Fills `answer` with what follows "ok", or `e` with what follows "error".
 static bool run_command(
     struct device *d, const char *line, char *answer, size_t size, struct err *e)
 {
@@ -235,7 +242,7 @@ static bool run_command(
 
 void commands_run(struct device *d, const char *line, char *answer, size_t size)
 {
-    char said[CONTROL_LINE_MAX - 8] = "";
+    char said[CONTROL_LINE_MAX - 8] = ""; // leaves room for "ok "
     struct err e;
 
     if (run_command(d, line, said, sizeof said, &e))

@@ -105,8 +105,8 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
     struct err unsaid; // not shown: the machine only learns that its write failed
     bool ok = before && device_read(d, offset, before, length);
 
-    // In a replay, the trial keeps the write instead of the cache, because all writes of a trial
-    // are undone before the next state.
+    // In a replay, the list of the trial (a server's run on one state) keeps the write instead of
+    // the cache, because all writes of a trial are undone before the next state.
     if (ok && d->replay)
         ok = replay_remember(d->replay, offset, length, before, data);
     else if (ok)
@@ -119,7 +119,7 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
            record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length, &unsaid);
 }
 
-// True when the write ends with this canary; "" is none.
+// True when the write's last bytes are this canary; false if there is no canary ("").
 static bool is_canary(const char *canary, const void *data, size_t length)
 {
     return canary[0] && length >= DEVICE_CANARY_BYTES &&
@@ -246,7 +246,7 @@ static bool copy_image(int from, int to, uint64_t size)
     return errno == ENXIO; // there is no data any more after `at`
 }
 
-// Writes into a file for cache_undo; `fd` points to its descriptor.
+// The cache_put_fn with which cache_undo writes into a file; `fd` points to the file's descriptor.
 static bool put_into(void *fd, uint64_t offset, const void *data, uint32_t length)
 {
     return write_at(*(int *)fd, offset, data, length);
@@ -278,8 +278,7 @@ static bool record_cache(struct device *d, struct err *e)
 
 bool device_record(struct device *d, struct err *e)
 {
-    // Closing writes the bytes that are still in the buffer, so it comes before the file is
-    // emptied.
+    // Closing the old record writes the rest of its buffer, so close it before the file is emptied.
     if (d->record)
         fclose(d->record);
     int fd = openat(d->dir, DEVICE_RECORD, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -302,7 +301,8 @@ bool device_end_record(struct device *d, struct err *e)
 {
     if (!d->record)
         return err_set(e, ERR_USAGE, "there is no recording");
-    // This flush makes the writes after the last real flush an interval of their own.
+    // A replay has a state for each flush. This one makes a state of the writes after the last real
+    // flush.
     bool ok = record_entry(d, LOGGED_FLUSH, clock_now_ns(), 0, NULL, 0, e);
     // Only the first error is reported; after it, closing often fails for the same reason.
     if (fclose(d->record) != 0 && ok)

@@ -90,7 +90,7 @@ void device_arm(
     struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word);
 
 // Brings the power back. From now on the image holds what the cut left of the cache, which `left`
-// counts.
+// counts; zeros if the power was on.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
 
 // Begins a recording; a record that is still open ends and is replaced. Copies the image as it

@@ -333,7 +333,8 @@ static void a_cut_counts_nothing_that_was_evicted(void **state)
     assert_int_equal(b->d.power, POWER_DARK);
 }
 
-// The cache holds a write that the image refused. What is taken off at its eviction was counted.
+// A write that fails at the image is in the cache all the same. Its sector is counted, so the count
+// is right again when the write is evicted.
 static void a_cut_counts_a_write_that_failed_once(void **state)
 {
     struct bench *b = *state;

@@ -100,7 +100,7 @@ static void disk_on_getattr(fuse_req_t request, fuse_ino_t ino, struct fuse_file
         .st_size = (off_t)server_of(request)->device.size};
 
     (void)fi;
-    fuse_reply_attr(request, &st, 3600);
+    fuse_reply_attr(request, &st, 3600); // the kernel may keep the answer for an hour
 }
 
 // Opens the file without the page cache, because the kernel must not remember data that a power cut
@@ -134,6 +134,7 @@ static void disk_on_write(fuse_req_t request, fuse_ino_t ino, const char *data, 
 
     (void)ino;
     (void)fi;
+    // Only a flush may be delayed, so a write needs no time for its answer.
     answer_request(
         s, request, device_write(&s->device, (uint64_t)offset, data, length), length, CLOCK_NEVER);
 }
@@ -180,6 +181,7 @@ static bool is_answer_due(const struct server *s, const struct waiting *w, int64
     return w->due_ns <= now_ns || s->device.flush_takes_ns == 0;
 }
 
+// Answers the requests whose answer is due, and keeps the others.
 static void answer_due_requests(struct server *s, int64_t now_ns)
 {
     size_t left = 0;
@@ -230,6 +232,8 @@ static void run_control_line(struct server *s, char *line)
         lose_harness(s);
 }
 
+// Reads from the control socket, carries out the complete lines, and keeps the rest for the next
+// call.
 static void read_commands(struct server *s)
 {
     ssize_t got = read(control, s->line + s->line_length, sizeof s->line - 1 - s->line_length);
@@ -276,6 +280,7 @@ static void serve_device(struct server *s)
     bool ok = true;
 
     while (ok && !fuse_session_exited(s->session)) {
+        // poll ignores a descriptor of -1. Before the mount there are no requests to wait for.
         struct pollfd polled[2] = {
             {.fd = s->state == STARTING ? -1 : fuse_session_fd(s->session), .events = POLLIN},
             {.fd = s->state == DESERTED ? -1 : control, .events = POLLIN},

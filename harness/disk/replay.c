@@ -20,6 +20,7 @@ struct replay {
     size_t size;
 };
 
+// Reads the record to its end and counts its flushes. r->data is the buffer for the entries.
 static bool count_flushes(FILE *f, struct replay *r, uint64_t *flushes, struct err *e)
 {
     struct logged_entry entry;
@@ -119,7 +120,7 @@ bool replay_flush(struct replay *r)
     return true;
 }
 
-// Takes the trial's writes from number `from` on back from the image; 0: all of them.
+// Undoes the trial's writes in the image, from number `from` on; 0: all of them.
 static bool undo_trial(struct device *d, size_t from, struct err *e)
 {
     return cache_undo_from(&d->replay->trial, from, device_put, d) ||
@@ -166,7 +167,8 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
 }
 
 // Puts onto the image what a power cut might have left of the unflushed writes; the seed chooses.
-// This is undone before the next state. All later writes belong to the trial.
+// The trial's list keeps these sectors as its first writes, so they are undone before the next
+// state.
 static bool put_choice(struct device *d, const struct cache *unflushed, uint64_t seed,
     struct cache_cut *left, struct err *e)
 {
@@ -193,9 +195,8 @@ bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut 
         ok = read_interval(d, &cache, at_ns, e);
         r->flushed++;
     }
-    // The image now has all writes of the last interval, because the next state needs them. What a
-    // power cut leaves of them, as the seed says, is written over the image, and undone before the
-    // next state.
+    // The image now has all writes before the n-th flush, because the next state needs them.
+    // put_choice takes back those that the cut loses; before the next state that is undone.
     ok = ok && put_choice(d, &cache, seed, left, e);
     cache_fini(&cache);
     return ok;

@@ -1,5 +1,6 @@
 #include "disk/write_log.h"
 
+// A longer entry means that the file is damaged: a write of the disk has at most 1 MB.
 #define LENGTH_MAX (64u << 20)
 
 bool write_log_append(FILE *f, const struct logged_entry *entry, const void *data, struct err *e)
@@ -10,6 +11,7 @@ bool write_log_append(FILE *f, const struct logged_entry *entry, const void *dat
     return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's record");
 }
 
+// Says why an entry could not be read: an error of the file, or its end. Returns false.
 static bool refuse_entry(FILE *f, struct err *e)
 {
     return ferror(f) ? err_sys(e, ERR_SYSTEM, "cannot read the disk's record")

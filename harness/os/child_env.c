@@ -90,6 +90,7 @@ bool child_env_set(struct child_env *s, const char *name, const char *value, str
     if (at < s->count) {
         free(s->items[at]);
     } else {
+        // 2: the variable, and the NULL behind the last one.
         if (!array_grow(&s->items, s->count, 2, sizeof *s->items)) {
             free(item);
             return err_memory(e);

@@ -13,19 +13,15 @@ const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS])
     return text;
 }
 
-// Runs a program in a namespace, whose output goes only into the error.
-#define RUN_IN(net, e, ...)                                                                        \
-    netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
-
 // Makes the namespace in the middle, with a bridge to which the cables lead.
 static bool make_middle(struct cluster_net *l, struct err *e)
 {
     return netns_new(&l->middle, e) &&
-           RUN_IN(l->middle, e, "ip", "link", "set", "dev", "lo", "up") &&
-           RUN_IN(l->middle, e, "ip", "link", "add", "name", "switch", "type", "bridge") &&
-           RUN_IN(l->middle, e, "ip", "address", "add", CLUSTER_NET_MIDDLE_ADDRESS "/24", "dev",
+           NETNS_RUN(l->middle, e, "ip", "link", "set", "dev", "lo", "up") &&
+           NETNS_RUN(l->middle, e, "ip", "link", "add", "name", "switch", "type", "bridge") &&
+           NETNS_RUN(l->middle, e, "ip", "address", "add", CLUSTER_NET_MIDDLE_ADDRESS "/24", "dev",
                "switch") &&
-           RUN_IN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
+           NETNS_RUN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
 }
 
 // Adds an empty filter where packets leave the cable. The sender does not notice that a packet is
@@ -38,7 +34,7 @@ static bool add_filter(int net, const char *device, struct err *e)
         "add table netdev %s; add chain netdev %s cut "
         "{ type filter hook ingress device %s priority 0; }",
         device, device, device);
-    return RUN_IN(net, e, "nft", filter);
+    return NETNS_RUN(net, e, "nft", filter);
 }
 
 // Connects a member to the middle, a network namespace with the cluster's switch. The device at its
@@ -51,13 +47,13 @@ static bool connect_member(struct cluster_net *l, int member, struct err *e)
     snprintf(other, sizeof other, "/proc/%d/fd/%d", (int)getpid(), net);
     snprintf(port, sizeof port, "m%d", member);
     snprintf(with_mask, sizeof with_mask, "%s/24", cluster_net_address(member, address));
-    return RUN_IN(l->middle, e, "ip", "link", "add", "name", port, "type", "veth", "peer", "name",
-               "cable", "netns", other) &&
-           RUN_IN(l->middle, e, "ip", "link", "set", "dev", port, "master", "switch", "up") &&
-           RUN_IN(net, e, "ip", "address", "add", with_mask, "dev", "cable") &&
-           RUN_IN(net, e, "ip", "link", "set", "dev", "cable", "up") &&
-           RUN_IN(net, e, "ip", "link", "set", "dev", "lo", "up") && add_filter(net, "cable", e) &&
-           add_filter(l->middle, port, e);
+    return NETNS_RUN(l->middle, e, "ip", "link", "add", "name", port, "type", "veth", "peer",
+               "name", "cable", "netns", other) &&
+           NETNS_RUN(l->middle, e, "ip", "link", "set", "dev", port, "master", "switch", "up") &&
+           NETNS_RUN(net, e, "ip", "address", "add", with_mask, "dev", "cable") &&
+           NETNS_RUN(net, e, "ip", "link", "set", "dev", "cable", "up") &&
+           NETNS_RUN(net, e, "ip", "link", "set", "dev", "lo", "up") &&
+           add_filter(net, "cable", e) && add_filter(l->middle, port, e);
 }
 
 bool cluster_net_make(struct cluster_net *l, struct err *e)
@@ -86,13 +82,14 @@ void cluster_net_fini(struct cluster_net *l)
     *l = (struct cluster_net)CLUSTER_NET_INIT;
 }
 
-// Drops all IP packets on this device. Address resolution passes; make_filter in netns.c says why.
-static bool drop_link(int net, const char *device, struct err *e)
+// Drops all IP packets on this device. Address resolution is not IP and passes: without it,
+// connecting would fail at once, and not wait for an answer.
+static bool drop_packets(int net, const char *device, struct err *e)
 {
     char rule[100];
 
     snprintf(rule, sizeof rule, "add rule netdev %s cut meta protocol ip counter drop", device);
-    return RUN_IN(net, e, "nft", rule);
+    return NETNS_RUN(net, e, "nft", rule);
 }
 
 bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
@@ -100,7 +97,7 @@ bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
     char port[8];
 
     snprintf(port, sizeof port, "m%d", member);
-    return drop_link(l->members[member], "cable", e) && drop_link(l->middle, port, e);
+    return drop_packets(l->members[member], "cable", e) && drop_packets(l->middle, port, e);
 }
 
 // Ends a cut on this device and adds the packets that it dropped to *dropped.
@@ -114,10 +111,10 @@ static bool let_packets_pass(int net, const char *device, uint64_t *dropped, str
     const char *counter = seen ? strstr(text, "counter packets ") : NULL;
     if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
         *dropped += packets;
-    // The cut must end even when its counter could not be read.
+    // The cut must end even when its counter could not be read; e keeps the first error.
     snprintf(chain, sizeof chain, "flush chain netdev %s cut", device);
     struct err *first = seen ? e : &(struct err){0};
-    return RUN_IN(net, first, "nft", chain) && seen;
+    return NETNS_RUN(net, first, "nft", chain) && seen;
 }
 
 bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped, struct err *e)
@@ -138,6 +135,7 @@ struct socket_request {
     struct err err;
 };
 
+// Enters the namespace of a socket_request and makes the socket. Runs in a thread of its own.
 static void *make_socket(void *arg)
 {
     struct socket_request *n = arg;

@@ -8,6 +8,7 @@ static volatile sig_atomic_t asked;    // the signal that asks for an end; 0: no
 static volatile sig_atomic_t deferred; // the first signal only asks
 static volatile sig_atomic_t at_once;  // base of the exit code of interrupt_exit_at_once; 0: off
 
+// The signal handler: ends the program at once, or asks for an end, or interrupts all waits.
 static void remember_signal(int signal)
 {
     if (at_once)

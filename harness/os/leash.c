@@ -23,7 +23,7 @@ static const int64_t stop_limit_ns = 5 * NS_PER_S;
 static pid_t family[FAMILY_MAX];
 
 // Finds all descendants of this process, parents before their children.
-static size_t find_child_processes(void)
+static size_t find_descendants(void)
 {
     size_t count = process_children(getpid(), family, FAMILY_MAX);
 
@@ -40,7 +40,7 @@ static size_t freeze_family(void)
 
     do {
         before = count;
-        count = find_child_processes();
+        count = find_descendants();
         for (size_t i = 0; i < count; i++) {
             kill(family[i], SIGSTOP);
             process_wait_stopped(family[i], clock_now_ns() + stop_limit_ns);
@@ -71,6 +71,8 @@ static void kill_family(void)
     } while (!reap_children(0));
 }
 
+// Starts the program with no signal blocked. The kernel kills it when the leash dies. Returns its
+// pid; -1: there is no new process.
 static pid_t start_child(char **argv)
 {
     sigset_t none;
@@ -86,12 +88,13 @@ static pid_t start_child(char **argv)
     _exit(127);
 }
 
+// Handles the signals until no descendant is left. Returns the exit code of the leash.
 static int watch_child(const sigset_t *signals)
 {
     for (;;) {
         int signal = sigwaitinfo(signals, NULL);
         if (signal == SIGUSR1)
-            prctl(PR_SET_PDEATHSIG, 0);
+            prctl(PR_SET_PDEATHSIG, 0); // survive the parent
         if (signal == SIGTERM || signal == SIGINT) {
             kill_family();
             return 0;

@@ -19,16 +19,16 @@ static const char drop_all[] = "add rule ip mailproof silence iifname " DEVICE "
 static const char show[] = "list chain ip mailproof silence";
 static const char pass_all[] = "flush chain ip mailproof silence";
 
-struct maker {
+struct namespace_request {
     int fd;
     struct err err;
 };
 
-// Runs in a thread of its own, because that thread leaves the common namespace for good, and the
-// other threads must stay there.
+// Makes a network namespace and opens it. Runs in a thread of its own, because that thread leaves
+// the common namespace for good, and the other threads must stay there.
 static void *make_netns(void *arg)
 {
-    struct maker *m = arg;
+    struct namespace_request *m = arg;
 
     if (unshare(CLONE_NEWNET) != 0) {
         err_sys(&m->err, ERR_SKIP, "cannot make a network namespace");
@@ -42,7 +42,7 @@ static void *make_netns(void *arg)
 
 bool netns_new(int *fd, struct err *e)
 {
-    struct maker m = {.fd = -1};
+    struct namespace_request m = {.fd = -1};
     pthread_t thread;
 
     if (pthread_create(&thread, NULL, make_netns, &m) != 0)
@@ -64,16 +64,12 @@ bool netns_run(int net, const char *const *argv, char *text, size_t size, struct
     return process_collect(&spec, text, size, e);
 }
 
-// Runs a program in a namespace, whose output goes only into the error.
-#define RUN_IN(net, e, ...)                                                                        \
-    netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))
-
 static bool add_cable(const struct netns *n, struct err *e)
 {
     char other[64];
 
     snprintf(other, sizeof other, "/proc/%d/fd/%d", (int)getpid(), n->fds[NETNS_COLLECTOR]);
-    return RUN_IN(n->fds[NETNS_SERVER], e, "ip", "link", "add", "name", DEVICE, "type", "veth",
+    return NETNS_RUN(n->fds[NETNS_SERVER], e, "ip", "link", "add", "name", DEVICE, "type", "veth",
         "peer", "name", DEVICE, "netns", other);
 }
 
@@ -84,10 +80,10 @@ static bool set_up_end(
 {
     int net = n->fds[end];
 
-    return RUN_IN(net, e, "ip", "address", "add", address, "dev", DEVICE) &&
-           RUN_IN(net, e, "ip", "link", "set", "dev", DEVICE, "up") &&
-           RUN_IN(net, e, "ip", "link", "set", "dev", "lo", "up") &&
-           RUN_IN(net, e, "nft", make_filter);
+    return NETNS_RUN(net, e, "ip", "address", "add", address, "dev", DEVICE) &&
+           NETNS_RUN(net, e, "ip", "link", "set", "dev", DEVICE, "up") &&
+           NETNS_RUN(net, e, "ip", "link", "set", "dev", "lo", "up") &&
+           NETNS_RUN(net, e, "nft", make_filter);
 }
 
 bool netns_make(struct netns *n, struct err *e)
@@ -115,7 +111,7 @@ void netns_fini(struct netns *n)
 
 bool netns_silence(const struct netns *n, enum netns_end end, struct err *e)
 {
-    return RUN_IN(n->fds[end], e, "nft", drop_all);
+    return NETNS_RUN(n->fds[end], e, "nft", drop_all);
 }
 
 bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e)
@@ -131,7 +127,7 @@ bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, st
         *dropped = packets;
     else if (seen)
         seen = err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets: %s", text);
-    // The silence must end even when its counter could not be read.
+    // The silence must end even when its counter could not be read; e keeps the first error.
     struct err *first = seen ? e : &(struct err){0};
-    return RUN_IN(n->fds[end], first, "nft", pass_all) && seen;
+    return NETNS_RUN(n->fds[end], first, "nft", pass_all) && seen;
 }

@@ -44,3 +44,7 @@ MUST_USE bool netns_new(int *fd, struct err *e);
 
 // Runs a program in the namespace, as process_run does.
 MUST_USE bool netns_run(int net, const char *const *argv, char *text, size_t size, struct err *e);
+
+// As netns_run, with the words of argv as arguments. The output goes only into the error.
+#define NETNS_RUN(net, e, ...)                                                                     \
+    netns_run((net), (const char *const[]){__VA_ARGS__, NULL}, (char[300]){0}, 300, (e))

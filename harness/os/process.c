@@ -77,10 +77,10 @@ static _Noreturn void run_child(const struct process_spec *spec, int report, pid
         goto failed;
     if (!give_up_root(spec) || (spec->dir && chdir(spec->dir) != 0))
         goto failed;
-    // This comes after the change of identity, which would clear the signal.
+    // The death signal is set after the change of the user, which would clear it.
     if (spec->death_signal) {
         prctl(PR_SET_PDEATHSIG, spec->death_signal);
-        // The parent died before this, so the signal would never come.
+        // A parent that died before that call sends no signal any more.
         if (getppid() != parent)
             _exit(127);
     }
@@ -114,8 +114,7 @@ static pid_t start_process(const struct process_spec *spec, struct err *e)
         close(report[0]);
         return -1;
     }
-    // The child does this too. The parent does it as well, so that the group exists before a signal
-    // is sent to it.
+    // Child and parent both make the child's group, so that it exists whichever of them runs first.
     setpgid(pid, pid);
 
     int reason = 0;
@@ -346,7 +345,7 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
             return true;
         if (clock_now_ns() >= deadline_ns)
             return false;
-        sleep_ns(wait_step_ns / 20);
+        sleep_ns(wait_step_ns / 20); // a process stops much sooner than it ends
     }
     return false;
 }

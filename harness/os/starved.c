@@ -167,8 +167,8 @@ static void add_thread_times(struct starved *s, enum owner owner, pid_t pid, con
     if (!t)
         return;
     struct task now = {t->tid, waited_ns / 1000, ran_ns / 1000, s->looks};
-    if (now.ran_us < t->ran_us || now.waited_us < t->waited_us) // the thread has ended, and a new
-                                                                // one has got its number
+    // When a time has fallen, the thread has ended, and a new one has got its number.
+    if (now.ran_us < t->ran_us || now.waited_us < t->waited_us)
         *t = (struct task){0};
     bool waits_by_choice = owner == OWNER_COLLECTOR && has_lower_priority(pid, tid);
     if (s->looks > 0)
@@ -253,7 +253,7 @@ static void add_process_times(struct starved *s, pid_t pid, enum owner parent_ow
         closedir(tasks);
 }
 
-// --- a look -----------------------------------------------------------------------
+// --- one look at all processes ----------------------------------------------------
 
 // Forgets the threads that this look has not seen.
 static void forget_ended_threads(struct starved *s)
@@ -279,10 +279,12 @@ static void add_look(struct starved *s, double busy_s)
     s->own_ms = s->look.own_ms;
 }
 
+// Looks once at all threads that count, and stores the new sums as a sample. The ticker calls this
+// twenty times a second.
 static void take_look(void *arg, int64_t due_ns)
 {
     struct starved *s = arg;
-    const int depth_most = 16;
+    const int depth_most = 16; // generations of descendants
     pid_t server = s->config.server ? atomic_load(s->config.server) : 0;
     double busy_s = 0, total_s = 0;
 

@@ -14,6 +14,7 @@ static bool ticker_sleep_until(struct ticker *t, int64_t due_ns)
     return stopped != 0;
 }
 
+// The ticker's thread: calls `tick` at its times until ticker_stop.
 static void *run_ticker(void *arg)
 {
     struct ticker *t = arg;

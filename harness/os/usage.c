@@ -53,6 +53,7 @@ void usage_begin(struct usage *u)
     usage_process(u, getpid(), USAGE_HARNESS);
 }
 
+// Returns the entry of a process, a new one if it has none; NULL when there is no room for another.
 static struct usage_process *find_usage_process(struct usage *u, pid_t pid)
 {
     for (size_t i = 0; i < u->known_count; i++) {

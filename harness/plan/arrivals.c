@@ -4,6 +4,7 @@
 
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng)
 {
+    // A phase's rate is in tokens per second, the source's in transactions of so many rows.
     double rows = (phase->rows_from + phase->rows_to) / 2.0;
 
     *a = (struct arrivals_source){

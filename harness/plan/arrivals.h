@@ -27,6 +27,7 @@ struct arrivals_source {
     size_t taken; // number of arrivals that were returned so far; trace and closed loop only
 };
 
+// Begins the arrivals of a phase. Random ones are drawn from `rng`, of which it keeps a copy.
 void arrivals_init(struct arrivals_source *a, const struct load_phase *phase, struct rng rng);
 
 // Fills in the time of the next arrival, in ns from the phase's start. False when the phase has no

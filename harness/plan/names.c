@@ -35,6 +35,8 @@ static void fill_name(char *out, const char *start, const char *filler, const ch
     stpcpy(at, end);
 }
 
+// Returns the control character in the name of this token. names_make chooses by token % 3 which of
+// the two names is bad, so this function chooses by token / 3.
 static const char *control_char(uint32_t token)
 {
     // The last of these characters is U+0085, which some programs take for a line break.
@@ -44,7 +46,8 @@ static const char *control_char(uint32_t token)
 }
 
 // Writes a field that tries to forge a record: it closes its own record with a secret and a code
-// that look right, and opens another record after `between`, a comma or a newline.
+// that look right, and opens another record after `between`, a comma or a newline. A record is
+// "action,email,login,secret,code".
 static void make_record(char *out, const char *start, const char *between, bool is_email)
 {
     char secret[SIGNED_TEXT_LEN + 1];

@@ -204,6 +204,7 @@ static bool too_many_tokens(struct err *e)
         PLAN_TOKENS_MAX);
 }
 
+// Returns how many tokens a phase has on average, without its backlog.
 static double estimate_tokens(const struct load_phase *phase)
 {
     double rate = phase->closed ? ARRIVALS_CLOSED_PER_S : (phase->rate_from + phase->rate_to) / 2;
@@ -265,6 +266,7 @@ static enum token_kind draw_kind(struct maker *m)
     return conflict ? TOKEN_CONFLICT : TOKEN_ACTIVATION;
 }
 
+// Draws the number of tokens of a transaction, between the phase's two limits.
 static size_t draw_rows(struct maker *m)
 {
     uint64_t choice = (uint64_t)(m->phase->rows_to - m->phase->rows_from) + 1;
@@ -288,6 +290,7 @@ static enum change_kind draw_change(struct maker *m)
     return kind;
 }
 
+// Draws a time between 0 and the longest wait before a change, m->wait_ns.
 static int64_t draw_wait_ns(struct maker *m, enum stream stream)
 {
     return (int64_t)(rng_uniform(&m->streams[stream]) * (double)m->wait_ns);
@@ -403,6 +406,8 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
     return true;
 }
 
+// Adds a transaction of the load at at_ns, counted from the phase's start. Draws its number of
+// tokens, and whether it is rolled back and held open.
 static bool add_txn(struct maker *m, int64_t at_ns, struct err *e)
 {
     size_t rows = draw_rows(m);
@@ -430,6 +435,7 @@ static bool add_backlog(struct maker *m, uint64_t seed, struct err *e)
     return true;
 }
 
+// Adds the transactions of the phase, at the times that its rate gives.
 static bool add_plan_phase(struct maker *m, struct err *e)
 {
     struct arrivals_source source;

@@ -13,6 +13,7 @@
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s);
 
+// Returns how often a fault comes: once, or at at_ns and then every every_ns up to until_ns.
 static size_t count_occurrences(const struct fault_spec *f)
 {
     return f->every_ns == 0 ? 1 : (size_t)((f->until_ns - f->at_ns) / f->every_ns) + 1;
@@ -40,6 +41,8 @@ static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng
     return jitters ? clock_min(at_ns, f->until_ns) : at_ns;
 }
 
+// Adds an entry for each time that the fault comes, and moves the plan's end to the end of the last
+// one if that is later.
 static void add_occurrences(struct plan *p, const struct scenario *s, uint32_t spec)
 {
     const struct fault_spec *f = &s->faults[spec];
@@ -114,6 +117,8 @@ static bool can_collide_later(const struct scenario *s, const struct plan_fault 
     return plan_collide(spec, spec) && f->end_ns > f->at_ns;
 }
 
+// Marks (`busy`) each fault that collides with an earlier one that still lasts. A marked fault does
+// not take place, so no later fault collides with it.
 static void leave_out_collisions(struct plan *p, const struct scenario *s)
 {
     // The faults that still last and can collide. No two of them act on the same thing, so they

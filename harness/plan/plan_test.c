@@ -57,7 +57,7 @@ static void poisson_arrivals_are_poisson(void **state)
         for (size_t i = 0; i < SECONDS; i++)
             variance += (counts[i] - (double)RATE) * (counts[i] - (double)RATE) / SECONDS;
         assert_true(fabs(n - RATE * SECONDS) < 5 * sqrt(RATE * SECONDS));
-        // The variance of (X - rate)² is 2·rate² + rate.
+        // For a Poisson count X, the variance of (X - rate)² is 2·rate² + rate.
         assert_true(fabs(variance - RATE) < 5 * sqrt((2.0 * RATE * RATE + RATE) / SECONDS));
         // In units of the mean gap, the square of an exponential gap has mean 2 and variance 20.
         assert_true(fabs(gaps / n * RATE - 1) < 5 / sqrt(n));

@@ -11,8 +11,8 @@ static uint64_t splitmix64(uint64_t *state)
 
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream)
 {
-    // Seed and stream are both scrambled before they are combined, so that seed 1 with stream 2
-    // does not give the numbers of seed 2 with stream 1.
+    // Seed and stream are both scrambled, so that neighbouring numbers give unlike states. The
+    // factor keeps seed 1 with stream 2 from giving the numbers of seed 2 with stream 1.
     uint64_t state = splitmix64(&seed);
 
     state ^= splitmix64(&stream) * 0xff51afd7ed558ccdu;

@@ -13,6 +13,7 @@ struct rng {
 // the number of the stream, so that each use (arrivals, kinds, …) can have its own.
 void rng_init(struct rng *r, uint64_t seed, uint64_t stream);
 
+// Returns the next 64 random bits.
 uint64_t rng_next(struct rng *r);
 
 // Returns a number that is uniform in [0, 1), 53 bits.

@@ -57,6 +57,8 @@ static bool find_port(struct container *c, struct err *e)
 
 static void container_close(struct server *s);
 
+// Chooses engine, port and password, and removes what killed runs left. The first start makes the
+// container.
 static bool container_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
     struct container *c = calloc(1, sizeof *c);
@@ -108,6 +110,7 @@ static bool container_address(
     return target_address(&c->target, out, len, e);
 }
 
+// Returns the password in the conninfo that container_open made.
 static const char *superuser_password(const struct container *c)
 {
     for (PQconninfoOption *o = c->target.options; o->keyword; o++) {
@@ -184,6 +187,7 @@ static bool create_container(struct container *c, struct err *e)
            err_prefix(e, "the image %s cannot be run", c->image);
 }
 
+// Runs a program inside the container; argv ends with NULL.
 static bool container_exec(
     const struct server *s, const char *const *argv, char *text, size_t size, struct err *e)
 {
@@ -196,6 +200,7 @@ static bool container_exec(
     return engine_call(c->engine, text, size, e, arguments);
 }
 
+// Copies the log that the engine keeps to c->log, and sets s->log_path to the copy, or NULL.
 static void container_fetch_log(struct server *s)
 {
     struct container *c = s->state;
@@ -260,6 +265,8 @@ static void find_container_processes(struct server *s)
     s->outer_pid = pid > 0 && process_inner_pid(pid) == 1 ? pid : 0;
 }
 
+// Creates the container at the first call, starts it again at a later one, and returns when the
+// server answers.
 static bool container_start(struct server *s, struct err *e)
 {
     struct container *c = s->state;
@@ -279,8 +286,8 @@ static bool container_start(struct server *s, struct err *e)
     return s->running;
 }
 
-// Stops the server by a signal, because the engine's own `stop` may shut it down cleanly whatever
-// time limit it is given.
+// Stops the server by a signal, and waits for the container's end. The engine's own `stop` may shut
+// the server down cleanly whatever time limit it is given.
 static bool container_stop(struct server *s, enum server_stop how, struct err *e)
 {
     static const char *const signals[] = {
@@ -296,6 +303,8 @@ static bool container_stop(struct server *s, enum server_stop how, struct err *e
            ENGINE(c->engine, text, e, "wait", c->name);
 }
 
+// Freezes all processes of the container, or lets them go on (paused: false). After freezing, asks
+// the engine whether they are frozen.
 static bool container_pause(struct server *s, bool paused, struct err *e)
 {
     const struct container *c = s->state;
@@ -311,6 +320,7 @@ static bool container_pause(struct server *s, bool paused, struct err *e)
                err_set(e, ERR_SYSTEM, "the container is %s, not paused", text));
 }
 
+// Leaves the container running, and appends to `out` how to reach and how to remove it.
 static bool container_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct container *c = s->state;
@@ -329,6 +339,8 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
         c->engine, kept, c->engine, kept, c->engine, c->name);
 }
 
+// Removes the container, unless container_keep has left it running, and the folder. Accepts a
+// server that is half opened.
 static void container_close(struct server *s)
 {
     struct container *c = s->state;

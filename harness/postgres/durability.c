@@ -56,7 +56,9 @@ void durability_find_mount(
 
     snprintf(filesystem, size, "unknown");
     *is_volatile = false;
-    // A later mount hides an earlier one in the same place, so the last line that fits counts.
+    // A line has id, parent, device number, root, mount point, options, " - ", type, source and
+    // options. A later mount hides an earlier one in the same place, so the last line that fits
+    // counts.
     while (getline(&line, &capacity, mounts) > 0) {
         char *rest = strstr(line, " - ");
         if (!rest || sscanf(line, "%*s %*s %31s %*s %4095s", device, place) != 2 ||
@@ -244,6 +246,7 @@ bool durability_prove(const struct server *s, PGconn *admin, enum durability wan
     *proof = (struct durability_proof){0};
     if (only_settings_visible && declare_durable(admin, settings, proof, e))
         return true;
+    // With wrong settings it goes on as after a failed proof: the scenario may waive the proof.
     proof->durable =
         !only_settings_visible && check_server_settings(admin, settings, proof, e) &&
         (s->data_dir ? probe_here(s->data_dir, proof, e) : probe_there(s, admin, proof, e));

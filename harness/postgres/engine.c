@@ -10,8 +10,8 @@
 static const int64_t log_limit_ns = 10 * NS_PER_S;
 
 // Runs the engine without a death signal: when we die, the engine goes on, because an engine that
-// is killed half-way may leave things that we do not know of. The next run removes what it has
-// made.
+// is killed half-way may leave things that we do not know of. The next run removes what the engine
+// has made.
 static bool engine_run(const char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -76,6 +76,7 @@ const char *engine_find(struct err *e)
     return NULL;
 }
 
+// Reads the kernel's random id of this boot; false: it cannot be read.
 static bool read_boot_id(char *id, size_t size)
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -118,6 +119,7 @@ static void remove_leftovers(const char *engine, char *names, const char *const 
         size_t n = 1;
         uint64_t started;
         int pid;
+        // The name holds the pid and the start of the process that made it (engine_name).
         if (sscanf(line, "mailproof-%d-%" SCNu64 "-", &pid, &started) != 2 ||
             process_is(pid, started))
             continue;
@@ -163,7 +165,7 @@ bool engine_log(const char *engine, const char *name, const char *path)
     close(fd);
     if (pid < 0)
         return false;
-    // An engine that hangs must not keep the run from ending. Rather there is no log.
+    // An engine that hangs must not keep the run from ending, so the run then has no log.
     if (!process_wait(pid, clock_now_ns() + log_limit_ns, &status)) {
         process_end(pid, SIGKILL, 0);
         return false;

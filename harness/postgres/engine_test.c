@@ -1,7 +1,7 @@
 #include "base/unit.h"
 #include "postgres/engine.h"
 
-// `echo` stands for the engine. What does not fit is refused, and never left out in silence.
+// `echo` stands for the engine. A command with too many arguments is refused. None is left out.
 static void too_many_arguments_are_refused(void **state)
 {
     char text[100];

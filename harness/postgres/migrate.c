@@ -90,17 +90,17 @@ static bool apply_migrations(PGconn *conn, int last, struct err *e)
     return ok;
 }
 
-// Makes a role. Roles belong to the whole server, so a killed run may have left one of the same
-// name. Such a role is dropped and made anew, unless a kept database depends on it: then it is used
-// again, with the new password.
+// Makes a role that may log in; password NULL: without one. Roles belong to the whole server, so a
+// killed run may have left one of the same name. Such a role is dropped and made anew, unless a
+// kept database depends on it: then it is used again, with the new password.
 static bool create_role(PGconn *conn, const char *role, const char *password, struct err *e)
 {
     char sql[800];
     // The server may log the statement, so the statement has the encrypted password and not the
     // password itself.
-    char *proof = password ? PQencryptPasswordConn(conn, password, role, NULL) : NULL;
+    char *encrypted = password ? PQencryptPasswordConn(conn, password, role, NULL) : NULL;
 
-    if (password && !proof)
+    if (password && !encrypted)
         return err_set(e, ERR_SQL, "no password can be made: %s", PQerrorMessage(conn));
     // The current user becomes a member of the role, because a member may see and end the role's
     // backends even without being a superuser.
@@ -108,8 +108,9 @@ static bool create_role(PGconn *conn, const char *role, const char *password, st
         "DO $$ BEGIN DROP ROLE IF EXISTS %s; CREATE ROLE %s;"
         " EXCEPTION WHEN dependent_objects_still_exist THEN NULL; END $$;"
         "ALTER ROLE %s LOGIN%s%s%s; GRANT %s TO CURRENT_USER",
-        role, role, role, proof ? " PASSWORD '" : "", proof ? proof : "", proof ? "'" : "", role);
-    PQfreemem(proof);
+        role, role, role, encrypted ? " PASSWORD '" : "", encrypted ? encrypted : "",
+        encrypted ? "'" : "", role);
+    PQfreemem(encrypted);
     return sql_exec(conn, sql, e);
 }
 

@@ -11,6 +11,7 @@ void presence_fini(struct presence *p)
 
 static struct presence_open *find_open_transaction(struct presence *p, const char *key)
 {
+    // Keys are stored cut to their room, so only that much is compared.
     for (size_t i = 0; i < p->open_count; i++) {
         if (strncmp(p->open[i].key, key, sizeof p->open[i].key - 1) == 0)
             return &p->open[i];

@@ -43,5 +43,6 @@ void presence_fini(struct presence *p); // accepts a zeroed struct
 void presence_add_transaction(
     struct presence *p, const char *key, uint32_t pid, bool held_up, int64_t at_ns);
 
-// Ends a look. NULL: the server showed nothing, and all open transactions are forgotten.
+// Ends a look, that is one query for the sessions, and stores it. NULL: the server showed nothing,
+// and all open transactions are forgotten.
 void presence_end_look(struct presence *p, const struct presence_look *look);

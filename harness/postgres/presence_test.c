@@ -54,7 +54,7 @@ static void looks_closer_than_a_second_are_not_enough(void **state)
     assert_int_equal(p.hold_count, 0);
 }
 
-// It waited for a lock at 2 s, so its time counts from there.
+// The transaction waited for a lock at 2 s, so it counts as held open only from then on.
 static void waiting_for_a_lock_is_no_holding(void **state)
 {
     sees("a", false, 1000);

@@ -125,13 +125,13 @@ static bool sample_counters(struct sampler *s, struct sample *sample)
     return ok;
 }
 
+// Counts a backend that waits for this event. Ignores events for which the table has no room.
 static void count_wait(struct sampler *s, const char *event)
 {
     size_t i = 0;
 
     while (i < s->wait_count && strcmp(s->waits[i].event, event) != 0)
         i++;
-    // The table is full, and this event is not in it.
     if (i == SAMPLER_WAITS_MAX)
         return;
     if (i == s->wait_count)
@@ -139,6 +139,7 @@ static void count_wait(struct sampler *s, const char *event)
     s->waits[i].seen++;
 }
 
+// Returns the group to which the CPU time of this role's backends is added.
 static enum usage_group find_role_group(const struct sampler *s, const char *role)
 {
     if (strcmp(role, s->config.collector_role) == 0)
@@ -200,7 +201,7 @@ static bool add_session_to_look(
         return true;
     if (PQgetvalue(rows, row, SHOWN)[0] != '1')
         return false;
-    look->sessions += pid != 0;
+    look->sessions += pid != 0; // pid 0: a prepared transaction, which is no session
     if (*transaction)
         presence_add_transaction(
             &s->presence, transaction, pid, PQgetvalue(rows, row, HELD_UP)[0] == '1', look->at_ns);
@@ -208,7 +209,7 @@ static bool add_session_to_look(
 }
 
 // Counts the server's active sessions by what they wait for, adds their processes to the sample,
-// and takes the collector's sessions into a look. False when the query failed.
+// and adds the collector's sessions to s->presence as one look. False when the query failed.
 static bool sample_backends(struct sampler *s, struct sample *sample)
 {
     struct presence_look look = {.at_ns = clock_now_ns()};
@@ -256,6 +257,8 @@ static bool sample_server(struct sampler *s, struct sample *sample)
     return false;
 }
 
+// Takes one sample of processes, server and machine, and stores it. The ticker calls this once a
+// second.
 static void take_sample(void *arg, int64_t due_ns)
 {
     struct sampler *s = arg;

@@ -16,7 +16,7 @@ static const char text[] =
     "2026-11-21 23:00:00.750 UTC [6] collector LOG:  connection authorized: user=collector "
     "database=x\n";
 
-// A login whose connection was cut before it counts for nothing; one that lost it later does.
+// A login whose connection was already cut does not count. One whose connection was cut later does.
 static void reads_the_times_of_one_role(void **state)
 {
     char path[] = "/tmp/mp-sessions.XXXXXX";

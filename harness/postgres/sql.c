@@ -6,7 +6,7 @@
 #define SILENCE_MS 1000 // after so long a silence of a host, PQreset begins to connect anew
 
 // Appends text, and writes each run of white space as one blank. What does not fit is cut off.
-static void append_sql(char *out, size_t size, size_t *used, const char *text, size_t len)
+static void append_collapsed(char *out, size_t size, size_t *used, const char *text, size_t len)
 {
     for (size_t i = 0; i < len && *used + 1 < size; i++) {
         bool space = isspace((unsigned char)text[i]);
@@ -36,9 +36,9 @@ void sql_one_line(char *out, size_t size, const char *text)
         if (strspn(line, " \t\r^") >= len)
             continue;
         if (used > 0)
-            append_sql(out, size, &used, continues_sentence(line) ? " " : "; ",
+            append_collapsed(out, size, &used, continues_sentence(line) ? " " : "; ",
                 continues_sentence(line) ? 1 : 2);
-        append_sql(out, size, &used, line, len);
+        append_collapsed(out, size, &used, line, len);
         while (used > 0 && (out[used - 1] == ' ' || out[used - 1] == '.'))
             out[--used] = '\0';
     }

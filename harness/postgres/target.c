@@ -7,7 +7,7 @@
 
 #define ADDRESS_WAIT_MS 500 // longest wait for an address that neither accepts nor refuses
 
-// Returns the value of a key of the conninfo; NULL: it has none, or an empty one.
+// Returns the value of a key of the conninfo; NULL: the key has no value, or an empty one.
 static const char *target_value(const struct target *t, const char *key)
 {
     for (PQconninfoOption *o = t->options; o && o->keyword; o++) {

@@ -41,6 +41,7 @@ static bool url_address(
 
 static void url_close(struct server *s);
 
+// Takes the conninfo of --postgres apart and names the run's database. url_start connects.
 static bool url_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
     struct url *u;
@@ -109,7 +110,7 @@ static bool remove_left_databases(const struct server *s, PGconn *conn, struct e
 
 // Checks our role's rights, and that no other run uses the server: two runs cannot share a server,
 // because faults find the backends of a role by its name, and all runs use the same names. Removes
-// what killed runs have left on the server.
+// what killed runs have left on the server, and notes in u->shared which roles url_close must drop.
 static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
 {
     struct url *u = s->state;
@@ -138,6 +139,7 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
                u->shared, sizeof u->shared, e);
 }
 
+// Connects to the server, which runs already, and claims it for this run.
 static bool url_start(struct server *s, struct err *e)
 {
     struct url *u = s->state;
@@ -174,6 +176,7 @@ static bool url_settle(struct server *s, struct err *e)
     return true;
 }
 
+// Marks the database as kept, so that no later run drops it, and says how to remove it.
 static bool url_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct url *u = s->state;
@@ -216,6 +219,8 @@ static void remove_run_objects(struct server *s)
     PQfinish(conn);
 }
 
+// Removes the run's database and roles from the server, unless url_keep has kept them. Accepts a
+// server that is half opened.
 static void url_close(struct server *s)
 {
     struct url *u = s->state;
@@ -237,6 +242,7 @@ static bool url_spread(const struct server *s, struct err *e)
     return cluster_spread(s, &u->target, e);
 }
 
+// Carries out the one fault that this provider knows: a switchover.
 static bool url_strike(
     struct server *s, enum cluster_fault fault, struct failover *out, struct err *e)
 {

@@ -9,8 +9,8 @@
 
 struct words {
     char text[LINE_MAX_LEN];
-    char *items[WORDS_MAX];
-    size_t count, at;
+    char *items[WORDS_MAX]; // point into text
+    size_t count, at;       // at: index of the word that is parsed next
 };
 
 // Each parses the words behind an order's name, which the table's `takes` shows.
@@ -117,6 +117,7 @@ static bool parse_half_open(struct words *w, struct order *o, struct err *e)
     return true;
 }
 
+// Parses "TIME [jitter TIME]".
 static bool parse_delay(struct words *w, struct order *o, struct err *e)
 {
     if (!units_duration(current_word(w), &o->by_ns, e))
@@ -149,6 +150,7 @@ static bool parse_bytes(struct words *w, struct order *o, struct err *e)
     return true;
 }
 
+// Parses "BYTES [gap TIME]".
 static bool parse_slice(struct words *w, struct order *o, struct err *e)
 {
     // Without a pause the receiver could read several pieces at once, as if they had come whole.
@@ -172,6 +174,7 @@ static bool parse_heal(struct words *w, struct order *o, struct err *e)
     return true;
 }
 
+// Parses "for TIME" at the order's end, if the order may have one.
 static bool parse_for(struct words *w, struct order *o, struct err *e)
 {
     if (!orders[o->id].lasts || strcmp(current_word(w), "for") != 0)
@@ -303,10 +306,10 @@ static void tell_reset(const struct console *c, size_t links)
 
 static void tell_beginning(const struct console *c, const struct order *o)
 {
-    const char *direction = o->id != ORDER_HALF_OPEN       ? ""
-                            : o->direction == TO_COLLECTOR ? " to-client"
-                                                           : " to-server";
+    const char *direction = "";
 
+    if (o->id == ORDER_HALF_OPEN)
+        direction = o->direction == TO_COLLECTOR ? " to-client" : " to-server";
     say_event(c, "%s%s began", orders[o->id].name, direction);
 }
 

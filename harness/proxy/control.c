@@ -43,6 +43,7 @@ void control_close(struct control *c)
     c->path = NULL;
 }
 
+// Accepts the clients that wait, as far as there are free places; the others go on waiting.
 static void accept_clients(struct control *c)
 {
     for (size_t i = 0; i < CONTROL_CLIENTS; i++) {
@@ -117,6 +118,7 @@ bool control_serve(struct control *c, control_obey *obey, void *arg)
 #define SCRIPT_MAX (1u << 20)
 #define SCRIPT_LINES_MAX 10000
 
+// Parses "TIME ORDER"; writes into the text.
 static bool parse_script_line(struct script_line *line, char *text, struct err *e)
 {
     char *time = text + strspn(text, " \t"), *rest = time + strcspn(time, " \t\r");

@@ -145,7 +145,7 @@ obeys_script_and_socket()
     echo "$answers" | grep -q '^[0-9.]* s  limit-data began$' || failed "no answer: $answers"
     echo "$answers" | grep -q "^error: unknown order 'nonsense'" || failed "no error: $answers"
     wait_for '^[0-9.]* s  limit-data began'
-    # Its greeting alone is longer than that.
+    # The server's greeting alone is longer than the limit.
     psql -qc "SELECT repeat('x', 2000)" "$through sslmode=disable" >/dev/null 2>&1 && failed "there was no limit"
     ask_socket heal 'slice 7 gap 0ms' >/dev/null
     [ "$(psql -qAtc "SELECT length(repeat('x', 2000))" "$through sslmode=disable")" = 2000 ] ||

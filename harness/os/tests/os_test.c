@@ -361,7 +361,7 @@ static void another_server_with_a_noted_pid_lives(void **state)
     assert_int_equal(shmctl(segment, IPC_STAT, &st), -1);
 }
 
-// The ceiling of the text is the most that a file may hold, less the NUL behind it.
+// The limit of the text counts the NUL at its end, so the file must be shorter than the limit.
 static void a_file_is_read_whole_or_not_at_all(void **state)
 {
     char name[] = "/tmp/mailproof-os-test-XXXXXX";
@@ -398,7 +398,8 @@ static void long_paths_are_refused(void **state)
     assert_false(path_make(longer, &e));
 }
 
-// The server's user can write any pid into the notes of its folder. Root kills none of others.
+// The server's user can write any pid into the notes of its folder. So root kills only processes of
+// that user.
 static void noted_processes_of_others_live_on(void **state)
 {
     char dir[] = "/tmp/mailproof-notes.XXXXXX";

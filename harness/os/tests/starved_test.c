@@ -113,7 +113,8 @@ static void a_starving_disk_is_seen(void **state)
     see_starving(watch_disk);
 }
 
-// A collector that runs its threads at the idle policy makes them wait itself.
+// A collector's thread at the idle policy waits because the collector chose that, so its wait does
+// not count.
 static void a_humble_thread_does_not_starve(void **state)
 {
     struct starved_sample seen = {0};
@@ -137,7 +138,7 @@ static void children_of_a_collector_count(void **state)
     int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
 
     if (access("/proc/thread-self/children", R_OK) != 0)
-        skip(); // this kernel does not count the waits
+        skip(); // this kernel does not list a thread's children
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

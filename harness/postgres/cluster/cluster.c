@@ -158,6 +158,7 @@ static int written_timeline(const struct server *s)
 {
     struct err ignored;
 
+    // timeline_written accepts a NULL, and closes the connection.
     return timeline_written(provider_connect(s, s->superuser, "postgres", &ignored));
 }
 

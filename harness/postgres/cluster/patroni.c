@@ -16,7 +16,7 @@
 #include "postgres/migrate.h"
 #include "postgres/target.h"
 
-#define PORTS 7
+#define PORTS (2 * PATRONI_MEMBERS + 1) // each member's server and REST interface, and the store
 
 static const int64_t keep_limit_ns = 10 * NS_PER_S;
 
@@ -72,7 +72,8 @@ static bool find_places(struct patroni *p, struct err *e)
         p->at.rests[i] = make_place(host, ports[PATRONI_MEMBERS + i]);
     }
     p->at.store = make_place(middle, ports[2UL * PATRONI_MEMBERS]);
-    p->at.proxy_port = CLUSTER_NET_MEMBERS; // only part of a socket's name
+    // Only part of a socket's name, and lower than any port that find_ports finds.
+    p->at.proxy_port = CLUSTER_NET_MEMBERS;
     return true;
 }
 
@@ -89,6 +90,7 @@ static bool check_socket_paths(const struct patroni *p, struct err *e)
 
 // --- files in the run's folder ---------------------------------------------------------
 
+// Writes a file into the run's folder, which only the server's user may read.
 static bool write_patroni_file(
     const struct patroni *p, const char *name, struct buf *text, struct err *e)
 {
@@ -175,6 +177,8 @@ static bool make_data(struct patroni *p, struct err *e)
 
 static void patroni_close(struct server *s);
 
+// Finds the programs, and makes the network, the folder, the configuration and the members' data.
+// Starts nothing.
 static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
 {
     return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
@@ -188,6 +192,7 @@ static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
            path_join(p->log, p->dir.path, "server.log", e);
 }
 
+// Prepares the cluster, without starting it.
 static bool patroni_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
     struct patroni *p = calloc(1, sizeof *p);
@@ -222,6 +227,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     return true;
 }
 
+// Starts the store, the members and the proxy. Returns when a member leads and both others follow.
 static bool patroni_start(struct server *s, struct err *e)
 {
     struct patroni *p = s->state;
@@ -317,6 +323,8 @@ static bool wait_for_leash(pid_t leash)
     return !pending;
 }
 
+// Makes the leashes and their programs survive us, and appends to `out` how to reach and how to
+// remove the cluster.
 static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct patroni *p = s->state;

@@ -70,6 +70,8 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
         "host all all all scram-sha-256", "host replication all all scram-sha-256");
 }
 
+// Returns the configuration of one member. "bootstrap" has what the first member writes into the
+// store, which Patroni calls "dcs". (For the empty comments see shared_part.)
 static json_t *whole_config(const struct patroni_layout *l, int member)
 {
     char name[8], server[PLACE_TEXT], rest[PLACE_TEXT], store[PLACE_TEXT];

@@ -92,6 +92,7 @@ static bool switch_over(struct server *s, struct failover *out, struct err *e)
     return await_promotion(s, leader, timeline, "stepped down", out, e);
 }
 
+// Kills the leader with all its processes, and waits until another member takes writes.
 static bool kill_leader(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
@@ -103,6 +104,7 @@ static bool kill_leader(struct server *s, struct failover *out, struct err *e)
     return await_promotion(s, p->killed, timeline, "was killed", out, e);
 }
 
+// Cuts the leader off from the others and the store, and waits until another member takes writes.
 static bool cut_leader_off(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;

@@ -33,7 +33,7 @@ int leader_find(const struct server *s, int except, int *timeline)
     for (int i = 0; i < PATRONI_MEMBERS; i++) {
         if (i == except || !p->leashes[i] || !leader_writes(s, i, timeline))
             continue;
-        atomic_store(&p->leader, i);
+        atomic_store(&p->leader, i); // own_conninfo names this member first
         return i;
     }
     return -1;

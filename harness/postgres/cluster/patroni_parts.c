@@ -18,6 +18,7 @@ static const int64_t kill_limit_ns = 30 * NS_PER_S;
 static const int64_t store_limit_ns = 30 * NS_PER_S;
 static const int64_t poll_ns = 20 * NS_PER_MS;
 
+// True when one of the folders of PATH_OF_PARTS has the program.
 static bool is_installed(const char *program)
 {
     const char *dir = strchr(PATH_OF_PARTS, '=') + 1;
@@ -92,6 +93,7 @@ static void begin_command_line(struct command_line *c, const struct patroni *p)
     add_word(c, home);
 }
 
+// Adds the path of a file as one word.
 static void add_file(struct command_line *c, const char *dir, const char *name)
 {
     char *path = take_text_room(c);

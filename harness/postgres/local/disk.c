@@ -42,6 +42,8 @@ static const struct disk_filesystem {
     [FILES_XFS] = {"xfs", {"mkfs.xfs", "-q", "-f", "-K"}, MOUNTED, NULL, {"xfs_repair", "-L"}},
 };
 
+// Gives this process a mount namespace of its own. So nobody else sees its mounts, and the kernel
+// removes them when the process and its children are gone.
 static bool enter_namespace(struct err *e)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
@@ -66,7 +68,6 @@ static bool run_tool(const char *const command[], const char *path, struct err *
 {
     const char *argv[TOOL_WORDS + 2] = {NULL};
     char text[300];
-
     size_t count = 0;
 
     for (; count < TOOL_WORDS && command[count]; count++)
@@ -86,6 +87,7 @@ static bool make_image(const struct disk *d, struct err *e)
     return err_prefix(e, "storage: crashable needs a file system of its own");
 }
 
+// Mounts the file system as the wanted manner needs it: with DISK_UNASKED it asks for no flush.
 static bool mount_filesystem(struct disk *d, struct err *e)
 {
     char text[300];
@@ -145,6 +147,7 @@ static bool flush_disk(const struct disk *d, struct err *e)
 
 bool disk_settle(struct disk *d, struct err *e)
 {
+    // "settle" empties the disk's cache, also for a file system that asks for no flushes.
     return flush_disk(d, e) && drive_command(&d->drive, NULL, 0, e, "settle") &&
            (d->manner != DISK_LYING || drive_command(&d->drive, NULL, 0, e, "lie")) &&
            canary_write_flushed(&d->canary, d->mount, e);
@@ -165,6 +168,7 @@ bool disk_dirty_pages(struct disk *d, PGconn *conn, struct err *e)
 // `least` unflushed sectors of the changed pages.
 static bool write_canary(struct disk *d, int least, struct err *e)
 {
+    // The disk chooses by seed % 4 how likely a sector is to survive, so successive cuts differ.
     const unsigned long long seed = (unsigned long long)d->seed * 4 + d->cuts;
     char word[PAGES_WORD];
 
@@ -236,7 +240,7 @@ bool disk_unmount(struct disk *d, struct err *e)
 }
 
 // Repairs the file system, as an operator does with one that cannot be mounted. An exit of the tool
-// with an error is no failure here: the next mount shows whether the repair succeeded.
+// with an error (ERR_SYSTEM) is no failure: the next mount shows whether the repair succeeded.
 static bool repair_filesystem(const struct disk *d, struct err *e)
 {
     struct err repaired; // e2fsck exits with 1 when it has repaired something

@@ -43,7 +43,7 @@ struct disk {
     int64_t cut_ns; // when the last cut came
     bool served;    // the device is mounted
     bool mounted;   // the file system is mounted
-    bool torn; // a cut may have torn the superblock that the mount before it wrote, so disk_mount
+    bool torn; // the last cut may have torn the superblock that a mount had written, so disk_mount
                // may repair the file system
     bool repaired;      // the file system was repaired at its last mount
     char evidence[160]; // the evidence of the last cut, in words

@@ -59,8 +59,8 @@ bool drive_start(struct drive *d, const char *dir, struct err *e)
 
     if (!find_disk_program(program, e))
         return false;
-    // We open this and pass it on, so that the program needs no helper with root's rights for
-    // mounting.
+    // We open /dev/fuse, and mount with it (drive_mount), so that the program needs no helper with
+    // root's rights.
     d->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     if (d->fuse < 0)
         return err_sys(e, ERR_SKIP, "storage: crashable needs /dev/fuse");
@@ -95,6 +95,7 @@ bool drive_mount(struct drive *d, const char *path, struct err *e)
     return drive_command(d, NULL, 0, e, "serve");
 }
 
+// Parses `count` numbers with blanks before them. Further numbers may follow.
 static bool parse_drive_numbers(const char *text, int64_t *numbers, size_t count, struct err *e)
 {
     for (size_t i = 0; i < count; i++) {

@@ -20,7 +20,7 @@ struct drive {
     }
 
 // Starts the program for the image in `dir`; nothing is mounted yet. ERR_SKIP where FUSE or the
-// program is missing.
+// program is missing. Call drive_end even if it fails.
 MUST_USE bool drive_start(struct drive *d, const char *dir, struct err *e);
 
 // Mounts the program's one file over the (empty) file at `path`.

@@ -74,7 +74,7 @@ static bool find_in_packages(char *out, size_t size)
 }
 
 // Finds the first folder of PATH that holds a server.
-static bool find_initdb(char *out, size_t size)
+static bool find_in_path(char *out, size_t size)
 {
     const char *path = getenv("PATH");
 
@@ -100,7 +100,7 @@ bool template_bindir(char *out, size_t size, struct err *e)
         return holds_server(out) ||
                err_set(e, ERR_USAGE, "PG_BINDIR=%s holds no initdb and postgres", told);
     }
-    return find_in_packages(out, size) || find_initdb(out, size) ||
+    return find_in_packages(out, size) || find_in_path(out, size) ||
            err_set(e, ERR_SKIP,
                "no PostgreSQL server programs (initdb, postgres) in /usr/lib/postgresql/*/bin or "
                "PATH: install the package postgresql or set PG_BINDIR");
@@ -133,9 +133,9 @@ static bool cache_path(
     const char *argv[] = {program, "--version", NULL};
     if (!process_run(argv, (uid_t)-1, 0, version, sizeof version, &ignored))
         return false;
+    // The version's text becomes part of a file's name.
     for (char *c = version; *c; c++) {
         if (strchr(" /()", *c))
-            // The version's text becomes part of a file's name.
             *c = '-';
     }
     snprintf(name, sizeof name, "%s-%d-%u", version, TEMPLATE_FORMAT, (unsigned)user->uid);

@@ -57,8 +57,8 @@ static bool write_config(
     return ok;
 }
 
-// Lets the subject's user connect to the socket, but only as the collector's or the load's role.
-// Only root and the server's user may connect as the superuser.
+// Lets the user of --as, who runs the collectors, connect to the socket, but only as the
+// collector's or the load's role. Only root and the server's user may connect as the superuser.
 static bool admit_other_user(struct local *l, const struct other_user *u, struct err *e)
 {
     struct passwd *server;
@@ -96,12 +96,15 @@ static bool admit_collector(struct local *l, struct err *e)
 
 static void local_close(struct server *s);
 
+// Makes two times of day that a fault may step: one for the servers, one for the collectors.
 static bool make_clocks(struct local *l, struct err *e)
 {
     return own_clock_make(&l->clock, l->dir.path, "clock.server", e) &&
            own_clock_make(&l->collectors_clock, l->dir.path, "clock.collectors", e);
 }
 
+// Prepares the server, without starting it: its folder, its disk, its data from the template, and
+// who may connect.
 static bool local_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
     struct local *l = calloc(1, sizeof *l);
@@ -296,6 +299,8 @@ static void remove_stale_locks(const struct local *l)
     }
 }
 
+// Starts the server, unless it runs, and returns when it answers. Mounts its disk first, if that is
+// not mounted.
 static bool local_start(struct server *s, struct err *e)
 {
     struct local *l = s->state;
@@ -345,6 +350,8 @@ bool local_kill(const struct local *l, pid_t postmaster, struct err *e)
     return kill_server_processes(l, postmaster, NULL, e);
 }
 
+// Ends the server in the wanted way, and returns when all its processes are gone. After a power cut
+// it also unmounts the disk. Does nothing without a running server.
 static bool local_stop(struct server *s, enum server_stop how, struct err *e)
 {
     struct local *l = s->state;
@@ -374,6 +381,7 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
            (gone && err_set(e, ERR_SYSTEM, "the server did not stop within 30 s, and was killed"));
 }
 
+// Freezes all processes of the server, or lets them go on (paused: false).
 static bool local_pause(struct server *s, bool paused, struct err *e)
 {
     struct local *l = s->state;
@@ -400,6 +408,8 @@ static bool local_pause(struct server *s, bool paused, struct err *e)
     return true;
 }
 
+// Makes the standby if one is wanted. Brings all that was written so far to the crashable disk, if
+// there is one, so that a power cut takes only what comes later.
 static bool local_settle(struct server *s, struct err *e)
 {
     struct local *l = s->state;
@@ -409,6 +419,7 @@ static bool local_settle(struct server *s, struct err *e)
     if (!l->crashable)
         return true;
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    // pages_make: the pages that a later cut may tear.
     bool ok =
         conn && pages_make(conn, e) && sql_exec(conn, "CHECKPOINT", e) && disk_settle(&l->disk, e);
     PQfinish(conn);
@@ -422,6 +433,7 @@ static struct disk *local_disk(const struct server *s)
     return l->crashable ? &l->disk : NULL;
 }
 
+// Returns the clock of the server, or the one that all collectors share.
 static struct own_clock *local_clock(const struct server *s, enum fault_target whose)
 {
     struct local *l = s->state;
@@ -429,6 +441,8 @@ static struct own_clock *local_clock(const struct server *s, enum fault_target w
     return whose == TARGET_SERVER ? &l->clock : &l->collectors_clock;
 }
 
+// Leaves the server running after us, without its standby, and appends to `out` how to reach and
+// how to remove it.
 static bool local_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct local *l = s->state;
@@ -451,6 +465,8 @@ static bool local_keep(struct server *s, struct buf *out, struct err *e)
     return true;
 }
 
+// Ends the server and its standby, and removes the disk and the folder. Accepts a server that is
+// half opened.
 static void local_close(struct server *s)
 {
     struct local *l = s->state;

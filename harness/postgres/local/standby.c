@@ -22,6 +22,7 @@ static PGconn *connect_to_port(const struct server *s, const char *port, struct 
     return sql_connect(conninfo, e);
 }
 
+// Makes the standby's data folder, as a copy of the running primary.
 static bool base_backup(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;

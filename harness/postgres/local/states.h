@@ -5,8 +5,10 @@
 #include "postgres/provider.h"
 
 struct state {
-    int64_t at_ns; // when the flush was answered in the recording; the cut comes just before that
-    int64_t writes, sectors, kept; // see disk/cache.h
+    int64_t at_ns;   // when the flush was answered in the recording; the cut comes just before that
+    int64_t writes;  // number of writes that were not flushed at the cut
+    int64_t sectors; // number of sectors that these writes touched
+    int64_t kept;    // number of these sectors that hold their newest version
 };
 
 // Begins to record everything that reaches the disk. Each flush then takes at least `flush_ns`, so
