@@ -161,6 +161,8 @@ static void become_worker(const struct run_pool *c, int number, int fd, pid_t pa
 
 // --- in the parent ----------------------------------------------------------------------
 
+// Forks worker `number`. The parent keeps one end of a SEQPACKET socket, on which each job and each
+// answer arrives whole.
 static bool start_worker(struct run_pool *c, int number, struct err *e)
 {
     struct run_pool_worker *w = &c->workers[number];
@@ -195,6 +197,7 @@ bool run_pool_start(struct run_pool *c, int count, struct err *e)
     return true;
 }
 
+// Ends a worker's process, if there is one, by SIGTERM, and after grace_ns by SIGKILL.
 static void end_worker(struct run_pool_worker *w, int64_t grace_ns)
 {
     if (w->pid <= 0)

@@ -124,7 +124,8 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 }
 
 // Reads from the server's log when the collector's sessions opened, and computes the number of
-// reconnects: the sessions beyond the first of each process. The log has wall-clock times.
+// reconnects: the sessions beyond the first of each process; UINT64_MAX: not known. The log has
+// wall-clock times.
 static void find_sessions(struct run *r, struct run_end *end)
 {
     // If a fault steps the server's clock, the times in the log are wrong, and the log is not read.
@@ -197,6 +198,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
            check_ledger(&r->end.result, &r->ledger, &r->end.input, e);
 }
 
+// Writes the file from which the run can be judged again without PostgreSQL.
 static bool keep_history(struct run *r, struct err *e)
 {
     const struct check_input *in = &r->end.input;
@@ -326,6 +328,7 @@ static bool write_reports(struct run *r, struct err *e)
     return ok;
 }
 
+// With --keep, leaves the server running, and prints how to reach and how to remove it.
 static bool keep_server(struct run *r, struct err *e)
 {
     struct buf text;
@@ -365,6 +368,7 @@ void run_end(struct run *r)
     fault_abandon(&r->context, r->faults, r->plan.fault_count);
     proxy_free(r->context.proxy);
     PQfinish(r->context.admin);
+    // A shared server stays. Its owner gets its present state, such as whether it runs.
     if (r->options->server && r->server.state)
         *r->options->server = r->server;
     else if (r->server.provider)

@@ -203,6 +203,7 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
         .verb = verb_find(c->how->action == ACTION_KILL ? "kill-collector" : "cut-at"),
         .instance = -1,
     };
+    // One more than needed, because calloc may return NULL when there are no points.
     s->faults = calloc(c->points->count * POINTS_CUTS_MAX + 1, sizeof *s->faults);
     if (!s->faults)
         return err_memory(e);

@@ -155,8 +155,8 @@ static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
-// Runs the workload once, while each flush of the server's disk is recorded. f->count gets the
-// number of states that the recording gives.
+// Runs the workload once, while each flush of the server's disk is recorded. states_begin kills the
+// server and sets f->count to the number of states that the recording gives.
 static bool record_flushes(struct flushes *f, struct err *e)
 {
     PGconn *conn = migrate_admin(&f->server, e);

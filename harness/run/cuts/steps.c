@@ -91,9 +91,7 @@ void steps_fini(struct steps *s)
 
 bool steps_sendable(const struct steps *s, uint32_t token)
 {
-    enum token_kind kind = s->plan.kinds[token];
-
-    return token_kind_deliverable(kind);
+    return token_kind_deliverable(s->plan.kinds[token]);
 }
 
 // --- the server's side -------------------------------------------------------------
@@ -135,6 +133,7 @@ static bool finish_pipeline(PGconn *conn, bool sent, struct err *e)
 
 bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
 {
+    // The connection still has the prepared statements of the trial before.
     if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e) ||
         !PQenterPipelineMode(conn))
         return false;

@@ -53,6 +53,8 @@ struct trial {
 
 // --- the faults --------------------------------------------------------------------
 
+// Describes each cut as a fault of the trial's scenario, so that the checks treat it like any
+// fault.
 static void make_faults(struct trial *t)
 {
     for (int i = 0; i < t->cuts->count; i++) {
@@ -98,7 +100,7 @@ static void arm_cut(struct trial *t)
 static bool kill_trial_collector(struct subject *subject)
 {
     int64_t deadline = clock_now_ns() + kill_ns;
-    pid_t pid;
+    pid_t pid; // a trial has only one collector
     size_t count = subject_signal(subject, -1, SIGKILL, &pid);
 
     // Nothing passes the proxy until this function returns. So the collector must be gone by then,
@@ -173,6 +175,7 @@ static bool start_collector(struct trial *t, struct err *e)
 
 // --- the steps --------------------------------------------------------------------------
 
+// True when all tokens of the step that the collector has to write were read.
 static bool is_read(const struct trial *t, size_t step)
 {
     const struct plan_txn *txn = &t->steps.plan.txns[step];
