@@ -257,6 +257,7 @@ static void replace_worker(
 
     *answer = (struct run_pool_answer){.number = w->job.number, .kind = ERR_INTERNAL};
     end_worker(w, end_limit_ns);
+    w->busy = false; // the job is answered, even if no other worker can be started
     bool again = start_worker(c, number, &e);
     snprintf(
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
