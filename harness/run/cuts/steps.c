@@ -134,9 +134,10 @@ static bool finish_pipeline(PGconn *conn, bool sent, struct err *e)
 bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
 {
     // The connection still has the prepared statements of the trial before.
-    if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e) ||
-        !PQenterPipelineMode(conn))
+    if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e))
         return false;
+    if (!PQenterPipelineMode(conn))
+        return sql_fail(conn, NULL, "cannot begin a pipeline", e);
     return finish_pipeline(conn, txn_prepare_all(conn, NULL), e);
 }
 
