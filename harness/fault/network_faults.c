@@ -7,6 +7,7 @@
 static const int64_t cut_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
+// True when the fault stops what goes in this direction. A partition stops both directions.
 static bool is_silent_direction(const struct fault_spec *spec, enum fault_direction direction)
 {
     return spec->verb->id == VERB_PARTITION || spec->direction == direction;
