@@ -69,6 +69,7 @@ static bool open_worker_server(struct worker_state *state, const struct scenario
     return state->has_server;
 }
 
+// Runs a job, on the worker's server if the scenario can use that one.
 static bool run_job(struct worker_state *state, const struct run_pool_job *job,
     struct run_outcome *outcome, struct err *e)
 {

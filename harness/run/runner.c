@@ -163,6 +163,7 @@ static bool read_logs(struct run *r, struct err *e)
     return true;
 }
 
+// Gathers the facts that are judged beside the ledger.
 static void gather_input(struct run *r, struct run_end *end)
 {
     const struct subject_cost *cost = run_cost(r);

@@ -102,6 +102,7 @@ json_t *cutrecord_uncut(uint64_t item, const struct trial_result *uncut,
 
 // --- reading ----------------------------------------------------------------------------
 
+// Reads cuts that cuts_json wrote; false when the list is not valid.
 static bool read_cuts(const json_t *list, struct trial_cuts *cuts)
 {
     *cuts = (struct trial_cuts){.count = (int)json_array_size(list)};

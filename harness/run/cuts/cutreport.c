@@ -195,6 +195,8 @@ static size_t print_points(
     return left_out;
 }
 
+// Prints the kinds of message, a summary, and up to WORST_SHOWN points: those that broke an
+// invariant, then those that were not judged.
 static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
 {
     size_t left = WORST_SHOWN;

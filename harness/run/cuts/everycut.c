@@ -102,6 +102,7 @@ static bool read_merged_cuts(struct cuts *c, const struct scenario *s, struct er
     return ok;
 }
 
+// Makes the lanes in the template database, and proves that the server is durable.
 static bool finish_template(struct cuts *c, const struct scenario *s, struct err *e)
 {
     PGconn *admin = migrate_admin(&c->server, e);
@@ -113,6 +114,7 @@ static bool finish_template(struct cuts *c, const struct scenario *s, struct err
     return ok;
 }
 
+// Starts a server whose database becomes the template of the trials' databases.
 static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e)
 {
     c->server.provider = provider_find(&s->postgres);
@@ -222,6 +224,8 @@ static void keep_own_points(struct cuts *c)
     p->count = count;
 }
 
+// Learns the messages from trials without a cut, and makes a point on each side of each message.
+// There are no points when the collector fails without a cut.
 static bool learn_messages(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
@@ -385,6 +389,8 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
     return ok;
 }
 
+// Lets the workers make all trials, and shows the progress. False when one failed or a signal
+// came.
 static bool try_all_cuts(struct cuts *c, struct err *e)
 {
     struct worker workers[WORKERS] = {0};

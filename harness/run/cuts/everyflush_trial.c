@@ -352,6 +352,7 @@ static unsigned count_unexcused_repeats(const struct token_facts *f, uint32_t t,
     return f->before[t] + f->after[t] > 1u + f->in_doubt[t];
 }
 
+// Counts the tokens that vanished, are lost or came again without an excuse.
 static void judge_token_facts(const struct token_facts *f, const struct flush_workload *w,
     int64_t cut_ns, bool leased, struct flush_trial_result *r)
 {

@@ -158,6 +158,7 @@ static bool start_subject(struct trial *t, struct err *e)
     return t->subject != NULL;
 }
 
+// Starts the collector behind the proxy, and the samples of its wait for a processor.
 static bool start_collector(struct trial *t, struct err *e)
 {
     const struct trial_setting *s = t->setting;
@@ -356,6 +357,7 @@ static void end_trial_collector(struct trial *t)
         usleep(200);
 }
 
+// Copies what the report needs of the result. `faults`: the number of cuts that were made.
 static void keep_trial_result(struct trial_result *kept, const struct result *r, size_t faults)
 {
     kept->verdict = r->verdict;
@@ -374,6 +376,7 @@ static void keep_trial_result(struct trial_result *kept, const struct result *r,
         snprintf(kept->why, sizeof kept->why, "%s", r->reasons[0]);
 }
 
+// Judges the trial by all invariants, and stores the result in *kept.
 static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *e)
 {
     struct result result;
@@ -415,6 +418,7 @@ static void close_trial(struct trial *t)
     pthread_mutex_destroy(&t->lock);
 }
 
+// Prepares the database, the ledger and the cuts. The collector does not run yet.
 static bool prepare_trial(struct trial *t, struct err *e)
 {
     if (!steps_init(&t->steps, t->setting->scenario, e) || !freshdb_renew(&t->fixture->db, e) ||
