@@ -32,6 +32,7 @@ struct producer {
     struct buf received; // an unfinished line of the client
 };
 
+// Records the outcome of a job.
 static void finish_producer_txn(
     struct producer *p, size_t txn, enum txn_outcome outcome, int64_t now)
 {

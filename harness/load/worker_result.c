@@ -86,6 +86,7 @@ static bool take_stalls(
     return true;
 }
 
+// Reads the records of the worker's part, each to its place in the result, on the run's clock.
 static bool read_worker_records(
     struct channel *p, const struct worker_result_target *to, struct err *e)
 {
