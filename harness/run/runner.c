@@ -146,8 +146,8 @@ static void find_sessions(struct run *r, struct run_end *end)
                                                               : 0;
 }
 
-// Looks for secrets in the collectors' logs. This is done during the run, because its history keeps
-// neither the logs nor the secrets.
+// Looks for secrets in the collectors' logs. A run that is judged again from its history cannot do
+// that, because the history keeps neither the logs nor the secrets.
 static bool read_logs(struct run *r, struct err *e)
 {
     struct secret_scan *scan = &r->end.secrets;

@@ -45,8 +45,9 @@ static struct report_cuts count_cuts(const struct cutreport *c)
     return n;
 }
 
-// True when, without any cut, the collector neither wrote anything nor ended. It may not know where
-// the server is, so this is no violation. A figure that was not measured (NAN) counts as 0.
+// True when, without any cut, the collector neither wrote anything nor ended. The collector may
+// not know where the server is, so its silence is no violation. A figure that was not measured
+// (NAN) counts as 0.
 static bool is_uncut_silent(const struct trial_result *uncut)
 {
     return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&

@@ -258,7 +258,8 @@ static int64_t stop_waiting_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
 
-    // This is sooner than drain_limit_ns, so that a state with a lost token takes less time.
+    // The wait ends sooner than by drain_limit_ns, so that a state with a lost token takes less
+    // time.
     return setting->leased
                ? CLOCK_NEVER
                : clock_now_ns() + s->collector.batch_timeout_ns + takeover_limit_ns(s) + margin_ns;
