@@ -196,8 +196,8 @@ static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struc
     PGconn *conn = r->kept;
     bool ok = conn && fault_admin(c, e) &&
               sql_value(c->admin,
-                  // That the lock was granted is proved, because otherwise the fault would have
-                  // failed at its beginning. The number of waiting sessions only adds to the
+                  // If the lock had not been granted, the fault would have failed at its
+                  // beginning. The number of waiting sessions only adds to the
                   // evidence's text.
                   "SELECT count(*) FROM pg_locks WHERE NOT granted"
                   " AND relation IN ('jobs'::regclass, to_regclass('cursors'))",
