@@ -124,7 +124,7 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
         return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
     int len = snprintf(r->evidence, sizeof r->evidence, "%d %s gone, first pid %.*s", victims.count,
         NOUN(victims.count, "backend", "backends"), (int)strcspn(victims.text, " "), victims.text);
-    // So young a session has hardly done any work, so its end proves little.
+    // A session younger than birth_ms has hardly done any work, so its end proves little.
     if (victims.age_ms < birth_ms)
         snprintf(r->evidence + len, sizeof r->evidence - (size_t)len, ", at its birth: %ld ms old",
             victims.age_ms);

@@ -56,6 +56,7 @@ static void *run_busy_session(void *arg)
     return NULL;
 }
 
+// Starts the fault's thread. After a failure, too, end_busy frees r->kept.
 static bool begin_busy(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct busy *s = calloc(1, sizeof *s);

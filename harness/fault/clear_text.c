@@ -49,7 +49,7 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
-    bool asked = false; // for clear text, by sslmode=disable
+    bool asked = false; // true: the conninfo asks for clear text, by sslmode=disable
 
     // libpq ignores all these settings at a Unix socket.
     for (PQconninfoOption *o = options; ok && server->sa_family != AF_UNIX && o->keyword; o++) {

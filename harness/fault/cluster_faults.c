@@ -29,6 +29,7 @@ static void note_failover(struct fault_record *r, const struct failover *f)
     r->left_ns = f->left_ns;
 }
 
+// Carries out the fault through the provider, which says when another member took over.
 static bool strike_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f;

@@ -37,6 +37,7 @@ const struct fault_verb *fault_verb_find(enum verb_id id)
     return NULL;
 }
 
+// True when the provider has the feature that the verb needs.
 static bool is_verb_possible(const struct provider *p, const struct fault_verb *verb)
 {
     assert(verb); // fault_test.c proves that each verb has a family

@@ -19,6 +19,7 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
     return fault_stop_server(c, r, e) && fault_await_end(c, pids, count, e);
 }
 
+// Starts the server and then the collectors. The evidence tells of both.
 static bool start_host(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const int died = __builtin_popcountll(r->memo); // one bit for each killed collector

@@ -54,6 +54,8 @@ static bool open_transaction(struct horizon *h, const struct fault_spec *spec, s
     return sql_exec(h->conn, sql, e);
 }
 
+// Opens the transaction in a session of its own. After a failure, too, end_hold_horizon frees
+// r->kept.
 static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool other = r->spec->database == DATABASE_OTHER;
@@ -129,6 +131,8 @@ struct snapshot {
     char xmin[32]; // id of the oldest transaction that the snapshot may still look at
 };
 
+// Opens a transaction that keeps its first snapshot. After a failure, too, end_old_snapshot frees
+// r->kept.
 static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct snapshot *s = calloc(1, sizeof *s);
@@ -192,8 +196,8 @@ static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struc
     PGconn *conn = r->kept;
     bool ok = conn && fault_admin(c, e) &&
               sql_value(c->admin,
-                  // That the lock was granted is proved, because otherwise the fault would have
-                  // failed at its beginning. The number of waiting sessions only adds to the
+                  // If the lock had not been granted, the fault would have failed at its
+                  // beginning. The number of waiting sessions only adds to the
                   // evidence's text.
                   "SELECT count(*) FROM pg_locks WHERE NOT granted"
                   " AND relation IN ('jobs'::regclass, to_regclass('cursors'))",

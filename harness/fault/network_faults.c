@@ -7,11 +7,14 @@
 static const int64_t cut_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
+// True when the fault stops what goes in this direction. A partition stops both directions.
 static bool is_silent_direction(const struct fault_spec *spec, enum fault_direction direction)
 {
     return spec->verb->id == VERB_PARTITION || spec->direction == direction;
 }
 
+// Begins partition or half-open. The kernel drops the packets at the end at which they arrive; the
+// proxy holds the bytes back.
 static bool begin_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool to_server = is_silent_direction(r->spec, TO_SERVER);
@@ -113,6 +116,7 @@ static bool begin_slow(struct fault_context *c, struct fault_record *r, struct e
     return true;
 }
 
+// Ends the slowness. r->memo: the number of bytes that had passed when it began.
 static bool end_slow(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t passed = proxy_counts(c->proxy).passed - r->memo;
@@ -136,6 +140,7 @@ static bool begin_limit(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
+// Removes the limit. r->memo: the number of connections that had ended at a limit before.
 static bool end_limit(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t ended = proxy_counts(c->proxy).limited - r->memo;

@@ -22,6 +22,7 @@ static void lock_proxy(struct proxy *p)
     pthread_mutex_lock(&p->lock);
 }
 
+// Releases the lock, and wakes the proxy's thread, so that a change takes effect at once.
 static void unlock_and_wake(struct proxy *p)
 {
     pthread_mutex_unlock(&p->lock);
@@ -61,7 +62,7 @@ static struct proxy *start_proxy(
 {
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
-    rng_init(&p->rng, 1, 0);
+    rng_init(&p->rng, 1, 0); // only for the jitter of a delay, which need not follow a run's seed
     // `mailproof proxy` asks for no password: like a network, it lets every client through.
     if ((p->asks_password && !target_random(p->password, TARGET_PASSWORD_LEN, e)) ||
         !proxy_listen_at(p, at, at_len, e))

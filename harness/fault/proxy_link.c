@@ -5,7 +5,7 @@
 
 #define CHUNK (64u << 10)
 
-static const int64_t throttle_step_ns = 5 * NS_PER_MS;
+static const int64_t throttle_step_ns = 5 * NS_PER_MS; // pause of a flow whose budget is used up
 
 struct link *link_new(int client, int server)
 {
@@ -17,6 +17,7 @@ struct link *link_new(int client, int server)
     l->fds[MESSAGE_SERVER] = server;
     for (int s = 0; s < 2; s++) {
         wire_init(&l->flows[s].wire, (enum message_sender)s);
+        // The last read before LINK_BUFFER is reached may bring up to CHUNK bytes more.
         buf_init(&l->flows[s].bytes, LINK_BUFFER + CHUNK);
     }
     return l;
@@ -65,6 +66,7 @@ static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t n
         ssize_t got = room ? read(from, room, CHUNK) : -1;
         if (got < 0 && errno == EINTR)
             continue;
+        // Nothing has come (EAGAIN), or the socket is not connected yet (ENOTCONN).
         if (got < 0 && (errno == EAGAIN || errno == ENOTCONN))
             return;
         if (got <= 0) {
@@ -152,7 +154,8 @@ static size_t throttled_len(struct flow *f, size_t len, double rate, int64_t now
     }
     f->budget += rate * (double)(now - f->budget_ns) / 1e9;
     f->budget_ns = now;
-    // An unused budget does not accumulate for longer than a twentieth of a second.
+    // An unused budget does not accumulate for longer than a twentieth of a second. With one byte
+    // more, it reaches a whole byte at any rate.
     if (f->budget > rate / 20 + 1)
         f->budget = rate / 20 + 1;
     if ((double)len <= f->budget)
@@ -251,6 +254,7 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
 
 short link_events(const struct link *l, enum message_sender end)
 {
+    // The bytes that come from this end, and those that go to it.
     const struct flow *from = &l->flows[end], *to = &l->flows[!end];
     bool reads = !from->ended && !is_full(from);
 

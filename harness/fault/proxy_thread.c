@@ -109,8 +109,10 @@ static void accept_clients_now(struct proxy *p)
     }
 }
 
+// True when the client's startup message has the setting with the run's password.
 static bool knows_password(const struct proxy *p, const struct wire_message *m)
 {
+    // sizeof of the setting's name counts a NUL, and so stands for the '='.
     char setting[sizeof PROXY_PASSWORD_SETTING + 1 + TARGET_PASSWORD_LEN] =
         PROXY_PASSWORD_SETTING "=";
 

@@ -42,9 +42,9 @@ bool fault_dirty(struct fault_context *c, struct fault_record *r, struct err *e)
     if (stop_mode_of(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
-    // It takes the connection over.
+    // disk_dirty_pages takes the connection over.
     bool ok = conn && disk_dirty_pages(fault_server_disk(s), conn, e);
-    // Nothing was broken before this moment.
+    // Nothing was broken before this moment, so the fault begins here.
     r->began_ns = clock_now_ns();
     return ok;
 }
@@ -68,13 +68,14 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     char before[64], now[64];
 
     snprintf(before, sizeof before, "%.60s", r->evidence);
-    // `before` is empty if the server was away when the fault began, so that no stop was tried.
     // After a power cut, the error also tells what the disk lost.
     if (!c->server->provider->start(c->server, e) || !read_start_time(c, now, sizeof now, e))
         return stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER
                    ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)
                    : false;
-    // If the stop had done nothing, the collector would pass every check untested.
+    // If the stop had done nothing, the collector would pass every check untested. (If the fault
+    // failed at its beginning, `before` is the reason and no time, so it differs from any start
+    // time.)
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
     if (stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER)

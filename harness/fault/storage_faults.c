@@ -23,6 +23,7 @@ static bool begin_slow_disk(struct fault_context *c, struct fault_record *r, str
     return ok;
 }
 
+// Ends slow-disk. r->memo: the number of delayed flushes before the fault; more of them prove it.
 static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t delayed;

@@ -190,7 +190,7 @@ static size_t take_question(
         text = find_named_text(l, 'P', name);
         break;
     case 'D':
-    case 'C':
+    case 'C': // the kind, S or P, then the name
         take_name(m, 1, name);
         text = m->text_len > 0 ? find_named_text(l, m->text[0], name) : text;
         break;

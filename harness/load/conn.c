@@ -404,7 +404,10 @@ void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t no
     c->index = change;
     c->state = CONN_RUNNING;
     c->failed = c->warned = false;
-    *(second_half ? &r->back_sent_ns : &r->sent_ns) = now;
+    if (second_half)
+        r->back_sent_ns = now;
+    else
+        r->sent_ns = now;
     if (!change_send(c->pg, plan, &plan->txns[l->txn_of[change]], change_of(l, c), second_half))
         conn_close(l, c, clock_now_ns());
 }

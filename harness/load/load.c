@@ -57,6 +57,7 @@ bool load_result_begin(struct load_result *result, const struct plan *plan, stru
 {
     stalls_fini(&result->stalls);
     *result = (struct load_result){.records = result->records, .changes = result->changes};
+    // One more than needed, because calloc may return NULL for a plan without changes.
     if (!result->records)
         result->records = calloc(plan->txn_count + 1, sizeof *result->records);
     if (!result->changes)

@@ -1,5 +1,5 @@
-// load_bench CONNECTIONS max|RATE SECONDS: the generator alone, against the
-// server that the environment names. Prints one line of name=value for ci/bench.
+// load_bench CONNECTIONS max|RATE SECONDS: measures the generator alone, against the server that
+// the environment names. Prints one line of name=value for ci/bench.
 #include "load/load.h"
 #include "measure/histogram.h"
 

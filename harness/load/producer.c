@@ -12,7 +12,7 @@
 #define RECEIVED_MAX ((size_t)1 << 20)
 // The loop reads about this many bytes at most before it does its other work.
 #define ROUND_MAX ((size_t)256 << 10)
-#define PUT_LEN_MAX 32 // of a line "put N"
+#define PUT_LEN_MAX 32 // bytes of the longest line "put N"
 
 static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until the loop notices that it
                                                     // must stop
@@ -32,6 +32,7 @@ struct producer {
     struct buf received; // an unfinished line of the client
 };
 
+// Records the outcome of a job.
 static void finish_producer_txn(
     struct producer *p, size_t txn, enum txn_outcome outcome, int64_t now)
 {

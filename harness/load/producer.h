@@ -1,7 +1,7 @@
 // Puts the jobs into a subject's queue through the subject's own client. Writes "put N" to its
-// standard input, and the client answers "put-ok N" when the job is committed. This tests less than
-// the generator's own transactions: there are no rollbacks, no transactions are held open, and
-// nobody can find out afterwards whether a put without an answer happened.
+// standard input, and the client answers "put-ok N" when the job is committed. Such a load tests
+// less than the generator's own transactions: there are no rollbacks, no transactions are held
+// open, and nobody can find out afterwards whether a put without an answer happened.
 #pragma once
 
 #include "load/load.h"

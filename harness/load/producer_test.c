@@ -1,4 +1,4 @@
-// The client of a subject, as a process, without a server.
+// Tests the load through a subject's own client, a process, without a server.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-// Several generators, without a server: clocks, the merging of records, what a lost
-// worker leaves, and parcels over a socket.
+// Tests several generators without a server: clocks, the merging of records, the part of a lost
+// worker, and results that come over a socket.
 #include <sys/socket.h>
 
 #include "base/unit.h"

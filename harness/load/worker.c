@@ -15,6 +15,7 @@
 
 static const useconds_t report_every_us = 100000;
 
+// One run's load, as far as this worker carries it out.
 struct job {
     struct channel channel;
     struct scenario scenario;
@@ -30,7 +31,7 @@ struct job {
     atomic_bool over;
 };
 
-// --- what is to be done -----------------------------------------------------------------
+// --- the plan from the run ---------------------------------------------------------------
 
 // True for a name that does not lead out of the worker's own folder.
 static bool is_plain_name(const char *name)
@@ -161,7 +162,7 @@ static bool await_run_line(struct job *j, struct err *e)
     return channel_read(&j->channel, j->conninfo, len, e);
 }
 
-// --- doing it -----------------------------------------------------------------------------
+// --- the load -----------------------------------------------------------------------------
 
 static void *run_job_load(void *arg)
 {

@@ -86,6 +86,7 @@ static bool take_stalls(
     return true;
 }
 
+// Reads the records of the worker's part, each to its place in the result, on the run's clock.
 static bool read_worker_records(
     struct channel *p, const struct worker_result_target *to, struct err *e)
 {
@@ -130,7 +131,8 @@ static void add_figures(struct load_result *all, const struct figures *f)
     all->stalls.total_ns += f->total_ns;
     if (f->longest_ns > all->stalls.longest_ns)
         all->stalls.longest_ns = f->longest_ns;
-    // The stalls of a single generator are in the order of time, so those of several are sorted.
+    // The stalls of a single generator are in the order of time, so those of several are sorted by
+    // from_ns, the first member of struct stall, which clock_compare takes.
     if (all->stalls.kept_count > 0)
         qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, clock_compare);
 }

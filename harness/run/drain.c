@@ -121,8 +121,8 @@ static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
             tokens = subject_tokens(r->subject);
             last_change_ns = now;
         }
-        // These two functions ask the database. So they are called only when all else is complete,
-        // and no more when both were true once.
+        // These two functions ask the database. So they are called only when all tokens were read,
+        // and not again after both were true.
         if (!complete && token == r->plan.token_count)
             complete = are_dead_letters_there(r, undeliverable) && are_all_finished(r);
         *rested = complete && now - last_change_ns >= rest_ns;

@@ -5,6 +5,7 @@
 #include "postgres/sql.h"
 #include "subject/subject.h"
 
+// Fills in the pids of all instances (-1). Signal 0 is none: the processes are only listed.
 static size_t collector_pids(void *subject, pid_t *pids, size_t max)
 {
     (void)max; // max cannot be too small: the scenario limits the number of instances
@@ -106,7 +107,7 @@ void observers_end_samples(struct observers *o, struct ledger *l)
         return;
     l->looks = p->looks;
     l->look_count = p->look_count;
-    // The ledger borrows these arrays, so the observers are freed after it.
+    // The ledger borrows these arrays, so it must not be read after observers_fini.
     l->holds = p->holds;
     l->hold_count = p->hold_count;
 }

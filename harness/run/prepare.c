@@ -83,6 +83,8 @@ bool run_prepare_load(struct run *r, struct err *e)
            load_prepare(r->context.admin, &r->plan, e);
 }
 
+// Everything that the database needs before the first token. `settle` comes last, because it brings
+// all of that to the disk and to every standby.
 bool run_prepare_server(struct run *r, struct err *e)
 {
     const struct scenario *s = r->scenario;
@@ -185,6 +187,7 @@ bool run_start_collector(struct run *r, struct err *e)
     if (ok && scenario_steps_clock(r->scenario, TARGET_COLLECTOR))
         ok = own_clock_add_env(
             r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env, e);
+    // This variable tells the queue's consumer that each handler waits for an answer.
     if (ok && queue_is_answered(r))
         ok = child_env_set(&r->command.env, "MAILPROOF_ANSWERS", "1", e);
     if (!ok)
@@ -220,8 +223,10 @@ bool run_make_backlog(struct run *r, struct err *e)
            generator_backlog(&r->generator, r->scenario, &r->plan, e);
 }
 
+// Makes a record for each planned fault. start_ns: the time 0 of the plan, on the run's clock.
 static bool make_fault_records(struct run *r, int64_t start_ns, struct err *e)
 {
+    // One more than needed, because calloc may return NULL for a plan without faults.
     r->faults = calloc(r->plan.fault_count + 1, sizeof *r->faults);
     if (!r->faults)
         return err_memory(e);

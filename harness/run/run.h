@@ -87,8 +87,8 @@ void observers_end_samples(struct observers *o, struct ledger *l);
 void observers_end_probes(struct observers *o, struct ledger *l);
 
 // Both accept observers at any stage. observers_stop ends the probes and `starved`; observers_fini
-// ends the sampler as well and frees everything. It would wait for ever for a query to a paused
-// server, so call observers_fini when the server has ended or runs.
+// ends the sampler as well and frees everything. The sampler's end waits for its query, which a
+// paused server never answers, so call observers_fini when the server has ended or runs.
 void observers_stop(struct observers *o);
 void observers_fini(struct observers *o);
 

@@ -69,6 +69,7 @@ static bool open_worker_server(struct worker_state *state, const struct scenario
     return state->has_server;
 }
 
+// Runs a job, on the worker's server if the scenario can use that one.
 static bool run_job(struct worker_state *state, const struct run_pool_job *job,
     struct run_outcome *outcome, struct err *e)
 {
@@ -161,6 +162,8 @@ static void become_worker(const struct run_pool *c, int number, int fd, pid_t pa
 
 // --- in the parent ----------------------------------------------------------------------
 
+// Forks worker `number`. The parent keeps one end of a SEQPACKET socket, on which each job and each
+// answer arrives whole.
 static bool start_worker(struct run_pool *c, int number, struct err *e)
 {
     struct run_pool_worker *w = &c->workers[number];
@@ -195,6 +198,7 @@ bool run_pool_start(struct run_pool *c, int count, struct err *e)
     return true;
 }
 
+// Ends a worker's process, if there is one, by SIGTERM, and after grace_ns by SIGKILL.
 static void end_worker(struct run_pool_worker *w, int64_t grace_ns)
 {
     if (w->pid <= 0)
@@ -254,6 +258,7 @@ static void replace_worker(
 
     *answer = (struct run_pool_answer){.number = w->job.number, .kind = ERR_INTERNAL};
     end_worker(w, end_limit_ns);
+    w->busy = false; // the job is answered, even if no other worker can be started
     bool again = start_worker(c, number, &e);
     snprintf(
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");

@@ -124,7 +124,8 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 }
 
 // Reads from the server's log when the collector's sessions opened, and computes the number of
-// reconnects: the sessions beyond the first of each process. The log has wall-clock times.
+// reconnects: the sessions beyond the first of each process; UINT64_MAX: not known. The log has
+// wall-clock times.
 static void find_sessions(struct run *r, struct run_end *end)
 {
     // If a fault steps the server's clock, the times in the log are wrong, and the log is not read.
@@ -145,8 +146,8 @@ static void find_sessions(struct run *r, struct run_end *end)
                                                               : 0;
 }
 
-// Looks for secrets in the collectors' logs. This is done during the run, because its history keeps
-// neither the logs nor the secrets.
+// Looks for secrets in the collectors' logs. A run that is judged again from its history cannot do
+// that, because the history keeps neither the logs nor the secrets.
 static bool read_logs(struct run *r, struct err *e)
 {
     struct secret_scan *scan = &r->end.secrets;
@@ -162,6 +163,7 @@ static bool read_logs(struct run *r, struct err *e)
     return true;
 }
 
+// Gathers the facts that are judged beside the ledger.
 static void gather_input(struct run *r, struct run_end *end)
 {
     const struct subject_cost *cost = run_cost(r);
@@ -197,6 +199,7 @@ static bool settle_and_judge(struct run *r, struct err *e)
            check_ledger(&r->end.result, &r->ledger, &r->end.input, e);
 }
 
+// Writes the file from which the run can be judged again without PostgreSQL.
 static bool keep_history(struct run *r, struct err *e)
 {
     const struct check_input *in = &r->end.input;
@@ -326,6 +329,7 @@ static bool write_reports(struct run *r, struct err *e)
     return ok;
 }
 
+// With --keep, leaves the server running, and prints how to reach and how to remove it.
 static bool keep_server(struct run *r, struct err *e)
 {
     struct buf text;
@@ -365,6 +369,7 @@ void run_end(struct run *r)
     fault_abandon(&r->context, r->faults, r->plan.fault_count);
     proxy_free(r->context.proxy);
     PQfinish(r->context.admin);
+    // A shared server stays. Its owner gets its present state, such as whether it runs.
     if (r->options->server && r->server.state)
         *r->options->server = r->server;
     else if (r->server.provider)

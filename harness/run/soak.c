@@ -61,7 +61,7 @@ bool run_continues(const struct run *r)
 }
 
 // Returns the number of processes in the log that have not ended.
-static size_t living(const struct subject_log *log)
+static size_t count_living_processes(const struct subject_log *log)
 {
     size_t count = 0;
 
@@ -85,7 +85,7 @@ void run_free_segment(struct run *r)
     folder_fini(&r->folder);
     subject_log_fini(&r->next_segment.log);
     stalls_fini(&r->next_segment.cost.stalls);
-    // run_end calls this function once more, so it may find no pointer to freed memory.
+    // run_end calls this function again, which must not free the same memory twice.
     r->faults = NULL;
     r->observers = (struct observers){0};
     r->generator = (struct generator){0};
@@ -97,7 +97,7 @@ void run_free_segment(struct run *r)
 // application had dropped old rows. The queue's own state, such as its cursor, stays.
 bool run_begin_next(struct run *r, struct err *e)
 {
-    r->carried_processes = living(&r->next_segment.log);
+    r->carried_processes = count_living_processes(&r->next_segment.log);
     run_free_segment(r);
     r->plan = r->next_segment.plan;
     r->folder = r->next_segment.folder;

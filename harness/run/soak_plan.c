@@ -46,8 +46,8 @@ static const char *unsoakable_part(const struct scenario *s)
                                    : NULL;
 }
 
-// Returns how long the load goes on after the end of the last fault. The collector must recover in
-// this time, so that the faults of a segment do not disturb the next one.
+// Returns how long the load goes on after the end of the last fault; INT64_MAX without faults. The
+// collector must recover in this time, so that the faults of a segment do not disturb the next one.
 static int64_t calm_ns(const struct plan *p)
 {
     int64_t last_ns = 0;
@@ -58,15 +58,14 @@ static int64_t calm_ns(const struct plan *p)
 }
 
 // Checks the scenario's plan: its number of tokens, and the time after its last fault.
-static bool fits(const struct scenario *s, const struct plan *p, struct err *e)
+static bool check_soak_plan(const struct scenario *s, const struct plan *p, struct err *e)
 {
     struct buf limit;
 
     if (p->token_count > SOAK_PLAN_TOKENS_MAX)
         return err_set(e, ERR_USAGE,
             "--soak: %s has %zu tokens, and a segment may have up to %u; make its load shorter, "
-            "such "
-            "as --set load.0.for=4m",
+            "such as --set load.0.for=4m",
             s->name, p->token_count, SOAK_PLAN_TOKENS_MAX);
     if (calm_ns(p) >= s->recovery_limit_ns)
         return true;
@@ -110,7 +109,7 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
         return err_set(e, ERR_USAGE, "--soak takes one scenario, not %zu", count);
     if (unsoakable_part(s))
         return err_set(e, ERR_USAGE, "%s: --soak does not go with %s", s->name, unsoakable_part(s));
-    bool ok = plan_make(&plan, s, e) && fits(s, &plan, e);
+    bool ok = plan_make(&plan, s, e) && check_soak_plan(s, &plan, e);
     // Rounded up: a soak lasts at least as long as was asked for, and all of its segments are
     // whole.
     int64_t number = ok ? (soak_ns + plan.end_ns - 1) / plan.end_ns : 0;

@@ -29,6 +29,8 @@ static bool needs_mail_tables(const struct scenario *s, struct err *e)
     return false;
 }
 
+// False, with ERR_SKIP in e, when the scenario wants handlers to fail or to hang, and the handlers
+// of this queue do not ask the harness how to end.
 static bool can_answer(const struct manifest *m, const struct scenario *s, struct err *e)
 {
     return m->answers || !scenario_sender_deviates(&s->collector.sender) ||

@@ -37,6 +37,7 @@ json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char
     snprintf(why, sizeof why, "%s", r->why);
     utf8_mend(why);
     utf8_mend(run.broke);
+    // "s%" takes a text with its length, because junit.data has no NUL when its buffer is full.
     return json_pack("{s:I, s:s, s:s, s:s, s:i, s:f, s:o, s:o, s:o, s:o, s:s, s:s, s:s, s:s%}", "n",
         (json_int_t)number, "scenario", run.scenario, "state", states[run.state], "verdict",
         verdict_name(run.verdict), "exit_code", r->exit_code, "took_s", (double)run.took_ns / 1e9,

@@ -105,6 +105,7 @@ static int by_work(const struct part *a, const struct part *b)
     return order ? order : strcmp(part_text(a, "about"), part_text(b, "about"));
 }
 
+// Compares two records for qsort: by work, and within a work by shard.
 static int by_shard(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;

@@ -68,7 +68,7 @@ static bool take_record_lines(
     return ok;
 }
 
-static bool begin_record(struct record *r, struct err *e)
+static bool init_record(struct record *r, struct err *e)
 {
     *r = (struct record){.lines = json_array()};
     return r->lines || err_memory(e);
@@ -81,7 +81,7 @@ bool record_read(struct record *r, const char *path, bool *finished, struct err 
     bool half = false;
 
     *finished = false;
-    bool ok = begin_record(r, e) && (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
+    bool ok = init_record(r, e) && (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
               take_record_lines(r, file, &whole, &half, finished, e) &&
               (r->head || err_set(e, ERR_USAGE, "it is empty"));
     if (file)
@@ -125,7 +125,6 @@ static bool read_old(struct record *r, const char *path, const json_t *head,
         return errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read it");
     bool ok = h->anew || take_record_lines(r, old, &whole, &half, &finished, e);
     fclose(old);
-    // The old record was not even read, because it is removed.
     if (h->anew)
         return begin_anew(r, path, e);
     // Remove half a line at the end, because the next line would continue it.
@@ -192,7 +191,7 @@ static bool open_record_file(
 bool record_open(struct record *r, const char *folder, const struct record_head *h, struct err *e)
 {
     json_t *head = record_head_json(h);
-    bool ok = begin_record(r, e) && (head || err_memory(e)) &&
+    bool ok = init_record(r, e) && (head || err_memory(e)) &&
               (!folder || open_record_file(r, folder, h, head, e));
 
     r->shard = h->shard;
@@ -276,6 +275,7 @@ struct item_line {
     size_t at;
 };
 
+// Compares two lines for qsort: by item, and within an item by place.
 static int by_number(const void *a, const void *b)
 {
     const struct item_line *x = a, *y = b;
@@ -287,6 +287,7 @@ static int by_number(const void *a, const void *b)
 json_t *record_sorted(const struct record *r)
 {
     size_t count = json_array_size(r->lines);
+    // One more than needed, because calloc may return NULL for a record without lines.
     struct item_line *item_lines = calloc(count + 1, sizeof *item_lines);
     json_t *sorted = item_lines ? json_array() : NULL;
 

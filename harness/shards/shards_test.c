@@ -1,5 +1,5 @@
-// Work is dealt out once and completely, a record goes on where it ended, and the records of shards
-// are one record again, in whatever order they are named.
+// Tests that each item belongs to one shard, that a record goes on where it ended, and that the
+// joined records of shards are the same in whatever order their folders are named.
 #include "base/unit.h"
 #include "os/workdir.h"
 #include "shards/merge.h"
@@ -199,8 +199,8 @@ static void shards_that_do_not_fit_are_refused(void **state)
     workdir_remove_tree(dir);
 }
 
-// A process that is killed while it writes leaves half a line, on which the next line must not go
-// on.
+// A process that is killed while it writes leaves half a line. The next line must not be appended
+// to it.
 static void a_record_goes_on(void **state)
 {
     char dir[] = DIR_TEMPLATE;

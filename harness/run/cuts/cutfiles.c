@@ -45,6 +45,7 @@ static void append_quoted(struct buf *csv, const char *text)
     buf_append_char(csv, '"');
 }
 
+// Appends the row of the i-th trial.
 static void append_row(const struct cutreport *c, size_t i, struct buf *csv)
 {
     const struct trial_result *r = &c->results[i];
@@ -203,6 +204,7 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
         .verb = verb_find(c->how->action == ACTION_KILL ? "kill-collector" : "cut-at"),
         .instance = -1,
     };
+    // One more than needed, because calloc may return NULL when there are no points.
     s->faults = calloc(c->points->count * POINTS_CUTS_MAX + 1, sizeof *s->faults);
     if (!s->faults)
         return err_memory(e);
@@ -290,6 +292,7 @@ static bool sum_up_trials(
     return true;
 }
 
+// Makes the sums of all trials, in the form of one run without a load.
 static bool make_sums(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {
@@ -306,6 +309,7 @@ static bool make_sums(
     return sum_up_trials(s, c, v, e);
 }
 
+// Writes the files that every run has, from the sums of the trials.
 static bool write_report(
     const struct cutreport *c, const struct report_cuts *n, const struct sums *s, struct err *e)
 {

@@ -102,6 +102,7 @@ json_t *cutrecord_uncut(uint64_t item, const struct trial_result *uncut,
 
 // --- reading ----------------------------------------------------------------------------
 
+// Reads cuts that cuts_json wrote; false when the list is not valid.
 static bool read_cuts(const json_t *list, struct trial_cuts *cuts)
 {
     *cuts = (struct trial_cuts){.count = (int)json_array_size(list)};
@@ -160,7 +161,7 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 
 // True when the line belongs to this item and has this key. A trial with cuts has the key "was"
 // (its planned cuts), the trial without any cut has "uncut".
-static bool is_of(const json_t *line, uint64_t item, const char *key)
+static bool is_item_line(const json_t *line, uint64_t item, const char *key)
 {
     return json_object_get(line, key) && parse_integer(line, "n") == (int64_t)item;
 }
@@ -175,7 +176,8 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
     json_array_foreach(record->lines, i, line)
     {
         // If several lines are about the same trial, the first that can be read counts.
-        if (!found && is_of(line, item, "was") && json_equal(json_object_get(line, "was"), wanted))
+        if (!found && is_item_line(line, item, "was") &&
+            json_equal(json_object_get(line, "was"), wanted))
             found = read_cuts(json_object_get(line, "cuts"), cuts) &&
                     read_trial_result(json_object_get(line, "result"), r);
     }
@@ -185,6 +187,7 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
 
 // --- all lines of an item ---------------------------------------------------------------
 
+// A trial that was read from its line.
 struct taken {
     struct trial_cuts planned, cuts; // as planned, and those of the last try
     struct trial_result result;
@@ -212,6 +215,7 @@ static int by_cuts(const void *a, const void *b)
     return order;
 }
 
+// Appends the trial of a line to *all.
 static bool take_trial(struct taken **all, size_t *count, const json_t *line, struct err *e)
 {
     if (!array_grow(all, *count, 1, sizeof **all))
@@ -249,6 +253,7 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
 static bool fill_cutrecord(
     struct cutrecord *r, const struct taken *all, size_t count, struct err *e)
 {
+    // One more than needed, because calloc may return NULL when there are no trials.
     r->points.items = calloc(count + 1, sizeof *r->points.items);
     r->results = calloc(count + 1, sizeof *r->results);
     if (!r->points.items || !r->results)
@@ -280,11 +285,11 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
 
     json_array_foreach(record->lines, i, line)
     {
-        if (ok && is_of(line, item, "was"))
+        if (ok && is_item_line(line, item, "was"))
             ok = take_trial(&all, &count, line, e);
         // Every shard has made a trial without any cut. They differ only in their times, so the
         // first one is taken.
-        if (ok && !any && is_of(line, item, "uncut")) {
+        if (ok && !any && is_item_line(line, item, "uncut")) {
             any = true;
             ok = take_uncut(r, line, e);
         }

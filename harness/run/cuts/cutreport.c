@@ -45,8 +45,9 @@ static struct report_cuts count_cuts(const struct cutreport *c)
     return n;
 }
 
-// True when, without any cut, the collector neither wrote anything nor ended. It may not know where
-// the server is, so this is no violation. A figure that was not measured (NAN) counts as 0.
+// True when, without any cut, the collector neither wrote anything nor ended. The collector may
+// not know where the server is, so its silence is no violation. A figure that was not measured
+// (NAN) counts as 0.
 static bool is_uncut_silent(const struct trial_result *uncut)
 {
     return !(uncut->values[METRIC_COLLECTOR_BATCHES] > 0) &&
@@ -106,7 +107,7 @@ void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cu
 {
     *n = count_cuts(c);
     // If there are no points, either the collector failed without a cut, or this shard has nothing
-    // to try. Only in the first case the trial without a cut decides the verdict.
+    // to try. Only in the first case does the trial without a cut decide the verdict.
     if (n->tried == 0 && (is_uncut_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
         judge_uncut(c, v);
         return;
@@ -195,6 +196,8 @@ static size_t print_points(
     return left_out;
 }
 
+// Prints the kinds of message, a summary, and up to WORST_SHOWN points: those that broke an
+// invariant, then those that were not judged.
 static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
 {
     size_t left = WORST_SHOWN;
@@ -244,16 +247,16 @@ static void print_cut_report(
 static void tell_cut_outcome(
     const struct cutreport *c, const struct cutverdict *v, struct run_outcome *outcome)
 {
-    double sums[2] = {0};
+    double lost = 0, duplicated = 0;
 
     for (size_t i = 0; i < c->points->count; i++) {
         const struct trial_result *r = &c->results[i];
-        sums[0] += r->broken[METRIC_LOST] ? r->values[METRIC_LOST] : 0;
-        sums[1] += r->broken[METRIC_DUPLICATED] ? r->values[METRIC_DUPLICATED] : 0;
+        lost += r->broken[METRIC_LOST] ? r->values[METRIC_LOST] : 0;
+        duplicated += r->broken[METRIC_DUPLICATED] ? r->values[METRIC_DUPLICATED] : 0;
     }
     outcome->verdict = v->verdict;
-    outcome->lost = sums[0];
-    outcome->duplicated = sums[1];
+    outcome->lost = lost;
+    outcome->duplicated = duplicated;
     snprintf(outcome->folder, sizeof outcome->folder, "%s", c->folder->path);
 }
 

@@ -1,10 +1,9 @@
-// Tests what trials without a verdict leave of the verdict on all.
+// Tests how many trials may be without a verdict before the verdict on all is inconclusive.
 #include "base/unit.h"
 #include "run/cuts/cutreport.h"
 
 #define MOST 600
 
-// Trials at `binds` points of one kind of message, and `terminates` of another; all passed.
 struct trials {
     struct trial_result results[MOST], uncut;
     struct points points;
@@ -15,6 +14,7 @@ struct trials {
 
 static struct trials t; // too large for the stack
 
+// Makes trials that passed: at `binds` points of Bind, and at `terminates` points of Terminate.
 static void set_up(unsigned binds, unsigned terminates)
 {
     unsigned counts[2][256] = {0};
@@ -54,7 +54,7 @@ static void test_one_message_may_not_come_again(void **state)
     points_fini(&t.points);
 }
 
-// What never came and what was inconclusive counts together.
+// Points that were not reached and trials that were inconclusive count together.
 static void test_two_of_a_hundred_are_not_judged(void **state)
 {
     set_up(200, 0);

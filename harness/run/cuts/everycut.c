@@ -42,7 +42,8 @@ struct cuts {
     struct transcript transcript; // messages of the first trial without a cut
     struct points points;
     struct trial_result *results;
-    atomic_size_t next, done;
+    atomic_size_t next; // index of the first point that no worker has taken
+    atomic_size_t done; // number of points whose trial is over
     atomic_bool failed;
     pthread_mutex_t lock; // guards `why` and the record
     struct err why;
@@ -101,6 +102,7 @@ static bool read_merged_cuts(struct cuts *c, const struct scenario *s, struct er
     return ok;
 }
 
+// Makes the lanes in the template database, and proves that the server is durable.
 static bool finish_template(struct cuts *c, const struct scenario *s, struct err *e)
 {
     PGconn *admin = migrate_admin(&c->server, e);
@@ -112,6 +114,7 @@ static bool finish_template(struct cuts *c, const struct scenario *s, struct err
     return ok;
 }
 
+// Starts a server whose database becomes the template of the trials' databases.
 static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e)
 {
     c->server.provider = provider_find(&s->postgres);
@@ -130,6 +133,7 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
     return provider_suits(c->server.provider, &s->postgres, e) &&
            c->server.provider->open(&c->server, &s->postgres, e) &&
            c->server.provider->start(&c->server, e) &&
+           // The server's own database is migrated, and each trial gets a database that equals it.
            (c->setting.template_db = c->server.database) &&
            migrate_database(
                &c->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e) &&
@@ -138,21 +142,23 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
 
 // --- one fixture per worker -------------------------------------------------------------
 
-static bool fixture_open(struct cuts *c, struct trial_fixture *b, int number, struct err *e)
+// Makes the database and the proxy of worker `number`. Call fixture_close also on failure.
+static bool fixture_open(struct cuts *c, struct trial_fixture *f, int number, struct err *e)
 {
+    // A trial can restore only the tables of the reference collector (restore_template.sql).
     bool copies = c->setting.scenario->collector.layout != LAYOUT_REFERENCE;
 
-    *b = (struct trial_fixture){0};
-    b->proxy = freshdb_open(&b->db, &c->server, c->setting.template_db, copies, number, e)
+    *f = (struct trial_fixture){0};
+    f->proxy = freshdb_open(&f->db, &c->server, c->setting.template_db, copies, number, e)
                    ? proxy_start(&c->server, e)
                    : NULL;
-    return b->proxy != NULL;
+    return f->proxy != NULL;
 }
 
-static void fixture_close(struct trial_fixture *b)
+static void fixture_close(struct trial_fixture *f)
 {
-    proxy_free(b->proxy);
-    freshdb_close(&b->db);
+    proxy_free(f->proxy);
+    freshdb_close(&f->db);
 }
 
 // --- which cuts there are ----------------------------------------------------------------
@@ -218,6 +224,8 @@ static void keep_own_points(struct cuts *c)
     p->count = count;
 }
 
+// Learns the messages from trials without a cut, and makes a point on each side of each message.
+// There are no points when the collector fails without a cut.
 static bool learn_messages(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;
@@ -281,6 +289,7 @@ static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_r
 static bool find_recorded_trial(struct cuts *c, const struct trial_cuts *planned,
     struct trial_cuts *cuts, struct trial_result *r)
 {
+    // Without a folder the record is only in memory, and nothing was made before.
     if (!*c->how->record->folder)
         return false;
     pthread_mutex_lock(&c->lock);
@@ -380,6 +389,8 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
     return ok;
 }
 
+// Lets the workers make all trials, and shows the progress. False when one failed or a signal
+// came.
 static bool try_all_cuts(struct cuts *c, struct err *e)
 {
     struct worker workers[WORKERS] = {0};

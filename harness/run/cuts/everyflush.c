@@ -61,6 +61,7 @@ static bool delay_expiry(PGconn *admin, struct err *e)
         e);
 }
 
+// Starts a server whose disk can crash, migrates it and proves that it is durable.
 static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct err *e)
 {
     struct leased leased;
@@ -155,8 +156,8 @@ static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
     return true;
 }
 
-// Runs the workload once, while each flush of the server's disk is recorded. f->count gets the
-// number of states that the recording gives.
+// Runs the workload once, while each flush of the server's disk is recorded. states_begin kills the
+// server and sets f->count to the number of states that the recording gives.
 static bool record_flushes(struct flushes *f, struct err *e)
 {
     PGconn *conn = migrate_admin(&f->server, e);
@@ -208,6 +209,7 @@ static struct flush_trial make_flush_trial(const struct flushes *f, uint64_t i, 
     };
 }
 
+// Puts the disk into each state, and judges what server and collectors do on it.
 static bool try_all_flushes(struct flushes *f, struct err *e)
 {
     int64_t began_ns = clock_now_ns();

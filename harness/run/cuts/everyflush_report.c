@@ -81,6 +81,7 @@ static uint64_t count_states(const struct flushes *f, const struct failure *kind
     return states;
 }
 
+// Writes flushes.csv, with a row for each state.
 static bool write_states(struct flushes *f, struct err *e)
 {
     struct buf csv;
@@ -125,6 +126,7 @@ static void print_flush_repeat(const struct flushes *f)
     buf_fini(&command);
 }
 
+// Prints the first WORST_SHOWN states with a failure.
 static void print_worst(const struct flushes *f)
 {
     for (uint64_t i = 0, shown = 0; i < f->count && shown < WORST_SHOWN; i++) {

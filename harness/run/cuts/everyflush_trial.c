@@ -27,7 +27,7 @@
 #define TOKENS FLUSH_TRIAL_ALL
 
 static const int64_t poll_ns = 500 * NS_PER_US;
-static const int64_t margin_ns = 500 * NS_PER_MS;
+static const int64_t margin_ns = 500 * NS_PER_MS; // added to stop_waiting_ns, for a busy machine
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
 // What is known of each token at the cut and after it.
@@ -95,7 +95,8 @@ static void count_logged_deliveries(const struct subject_log *log, int64_t until
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
         const struct line_record *line = &log->lines[d->line];
-        // A line that was torn by the cut has delivered nothing.
+        // A line that was torn by the cut has delivered nothing. A delivery with a flag, such as
+        // one with a wrong signature, does not count.
         if (line->state != LINE_WHOLE || line->read_ns >= until_ns || d->flags != 0 ||
             d->token >= TOKENS)
             continue;
@@ -107,6 +108,7 @@ static void count_logged_deliveries(const struct subject_log *log, int64_t until
     }
 }
 
+// True when line i was read before until_ns, and its process wrote no later line before then.
 static bool is_last_line(const struct subject_log *log, size_t i, int64_t until_ns)
 {
     for (size_t k = i + 1; k < log->line_count; k++) {
@@ -132,6 +134,7 @@ static void find_doubt(const struct subject_log *log, int64_t until_ns, bool in_
     }
 }
 
+// Notes what was known of each token at the cut, which came at at_ns.
 static void note_before_cut(const struct flush_workload *w, int64_t at_ns, struct token_facts *f)
 {
     for (uint32_t t = 0; t < FLUSH_TRIAL_TOKENS; t++) {
@@ -229,7 +232,8 @@ static bool shares_batches(const struct scenario *s)
     return s->collector.dequeue != DEQUEUE_CURSOR && s->collector.layout == LAYOUT_REFERENCE;
 }
 
-// Returns how long the tokens that a dead collector has taken may wait for the takeover by another.
+// Returns how long the tokens that a dead collector has taken may wait for the takeover by another;
+// 0: nobody takes over.
 static int64_t takeover_limit_ns(const struct scenario *s)
 {
     return s->collector.instances > 1 || shares_batches(s) ? bounds_grace_ns(s) + bounds_takeover_ns
@@ -254,7 +258,8 @@ static int64_t stop_waiting_ns(const struct flush_trial_setting *setting)
 {
     const struct scenario *s = setting->scenario;
 
-    // This is sooner than drain_limit_ns, so that a state with a lost token takes less time.
+    // The wait ends sooner than by drain_limit_ns, so that a state with a lost token takes less
+    // time.
     return setting->leased
                ? CLOCK_NEVER
                : clock_now_ns() + s->collector.batch_timeout_ns + takeover_limit_ns(s) + margin_ns;
@@ -348,6 +353,7 @@ static unsigned count_unexcused_repeats(const struct token_facts *f, uint32_t t,
     return f->before[t] + f->after[t] > 1u + f->in_doubt[t];
 }
 
+// Counts the tokens that vanished, are lost or came again without an excuse.
 static void judge_token_facts(const struct token_facts *f, const struct flush_workload *w,
     int64_t cut_ns, bool leased, struct flush_trial_result *r)
 {

@@ -91,9 +91,7 @@ void steps_fini(struct steps *s)
 
 bool steps_sendable(const struct steps *s, uint32_t token)
 {
-    enum token_kind kind = s->plan.kinds[token];
-
-    return token_kind_deliverable(kind);
+    return token_kind_deliverable(s->plan.kinds[token]);
 }
 
 // --- the server's side -------------------------------------------------------------
@@ -135,9 +133,11 @@ static bool finish_pipeline(PGconn *conn, bool sent, struct err *e)
 
 bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
 {
-    if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e) ||
-        !PQenterPipelineMode(conn))
+    // The connection still has the prepared statements of the trial before.
+    if (!sql_exec(conn, "DEALLOCATE ALL", e) || !load_prepare(conn, &s->plan, e))
         return false;
+    if (!PQenterPipelineMode(conn))
+        return sql_fail(conn, NULL, "cannot begin a pipeline", e);
     return finish_pipeline(conn, txn_prepare_all(conn, NULL), e);
 }
 

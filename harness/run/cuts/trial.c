@@ -53,6 +53,8 @@ struct trial {
 
 // --- the faults --------------------------------------------------------------------
 
+// Describes each cut as a fault of the trial's scenario, so that the checks treat it like any
+// fault.
 static void make_faults(struct trial *t)
 {
     for (int i = 0; i < t->cuts->count; i++) {
@@ -98,7 +100,7 @@ static void arm_cut(struct trial *t)
 static bool kill_trial_collector(struct subject *subject)
 {
     int64_t deadline = clock_now_ns() + kill_ns;
-    pid_t pid;
+    pid_t pid; // a trial has only one collector
     size_t count = subject_signal(subject, -1, SIGKILL, &pid);
 
     // Nothing passes the proxy until this function returns. So the collector must be gone by then,
@@ -156,6 +158,7 @@ static bool start_subject(struct trial *t, struct err *e)
     return t->subject != NULL;
 }
 
+// Starts the collector behind the proxy, and the samples of its wait for a processor.
 static bool start_collector(struct trial *t, struct err *e)
 {
     const struct trial_setting *s = t->setting;
@@ -173,6 +176,7 @@ static bool start_collector(struct trial *t, struct err *e)
 
 // --- the steps --------------------------------------------------------------------------
 
+// True when all tokens of the step that the collector has to write were read.
 static bool is_read(const struct trial *t, size_t step)
 {
     const struct plan_txn *txn = &t->steps.plan.txns[step];
@@ -353,6 +357,7 @@ static void end_trial_collector(struct trial *t)
         usleep(200);
 }
 
+// Copies what the report needs of the result. `faults`: the number of cuts that were made.
 static void keep_trial_result(struct trial_result *kept, const struct result *r, size_t faults)
 {
     kept->verdict = r->verdict;
@@ -371,6 +376,7 @@ static void keep_trial_result(struct trial_result *kept, const struct result *r,
         snprintf(kept->why, sizeof kept->why, "%s", r->reasons[0]);
 }
 
+// Judges the trial by all invariants, and stores the result in *kept.
 static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *e)
 {
     struct result result;
@@ -412,6 +418,7 @@ static void close_trial(struct trial *t)
     pthread_mutex_destroy(&t->lock);
 }
 
+// Prepares the database, the ledger and the cuts. The collector does not run yet.
 static bool prepare_trial(struct trial *t, struct err *e)
 {
     if (!steps_init(&t->steps, t->setting->scenario, e) || !freshdb_renew(&t->fixture->db, e) ||
