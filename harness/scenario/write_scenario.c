@@ -60,13 +60,15 @@ static void write_table(
     }
 }
 
-// True for a key that says when a fault comes, and not what the fault does.
+// True for a key that says when a fault comes, and not what the fault does. `jitter` varies the
+// times of a fault, but with PARAM_JITTER the delay of each byte.
 static bool is_time(const struct field *f, const struct fault_spec *fault)
 {
     return f->offset == offsetof(struct fault_spec, at_ns) ||
            f->offset == offsetof(struct fault_spec, every_ns) ||
            f->offset == offsetof(struct fault_spec, until_ns) ||
-           (f->offset == offsetof(struct fault_spec, jitter_ns) && fault->every_ns);
+           (f->offset == offsetof(struct fault_spec, jitter_ns) &&
+               !(fault->verb->params & PARAM_JITTER));
 }
 
 bool scenario_write_fault(const struct fault_spec *fault, struct buf *out)
