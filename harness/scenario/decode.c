@@ -160,9 +160,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
         return false;
     if (!word)
         return unknown_word(f, n, e);
-    // The value of a key that is only checked is not stored.
-    if (slot)
-        *(int *)slot = (int)word->value;
+    *(int *)slot = (int)word->value;
     return true;
 }
 
@@ -228,6 +226,7 @@ static bool decode_share(const struct field *f, const struct node *n, void *slot
     return *share <= 1 || node_err(n, e, "'%s' should be a share between 0 and 1", n->text);
 }
 
+// Decodes one number, or two with `..` between them, into two ints. A single one is stored twice.
 static bool decode_range(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     int64_t from, to;
@@ -245,6 +244,7 @@ static bool decode_range(const struct field *f, const struct node *n, void *slot
     return true;
 }
 
+// Decodes a rate, or a ramp between two, into two doubles. A single rate is stored twice.
 static bool decode_rate(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     const struct word *word;
@@ -456,5 +456,5 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
     // A map has no slot of its own: the offsets of its fields count from the same struct.
     if (f->type == FIELD_MAP)
         return decode_map(f->table, n, base, e);
-    return decoders[f->type](f, n, f->offset == NOT_STORED ? NULL : (char *)base + f->offset, e);
+    return decoders[f->type](f, n, (char *)base + f->offset, e);
 }

@@ -99,15 +99,24 @@ static bool origin_prefix(const struct origin *at, struct err *e)
     return err_prefix(e, "%s:%zu:%zu", at->file, at->line, at->column);
 }
 
-bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...)
+static void err_setv(struct err *e, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+
+// Sets an ERR_USAGE with this text.
+static void err_setv(struct err *e, const char *fmt, va_list args)
 {
     char text[sizeof e->text];
+
+    vsnprintf(text, sizeof text, fmt, args);
+    err_set(e, ERR_USAGE, "%s", text);
+}
+
+bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...)
+{
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    err_setv(e, fmt, args);
     va_end(args);
-    err_set(e, ERR_USAGE, "%s", text);
     return origin_prefix(at, e);
 }
 
@@ -147,16 +156,6 @@ bool node_err_here(const struct node *n, struct err *e)
     return origin_prefix(&n->origin, e);
 }
 
-static void err_setv(struct err *e, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
-
-static void err_setv(struct err *e, const char *fmt, va_list args)
-{
-    char text[sizeof e->text];
-
-    vsnprintf(text, sizeof text, fmt, args);
-    err_set(e, ERR_USAGE, "%s", text);
-}
-
 bool node_err(const struct node *n, struct err *e, const char *fmt, ...)
 {
     va_list args;
@@ -174,6 +173,7 @@ bool node_key_err(const struct node *n, struct err *e, const char *fmt, ...)
     va_start(args, fmt);
     err_setv(e, fmt, args);
     va_end(args);
+    // The text names the key itself, so the path ends at the map above it.
     if (n->parent)
         path_prefix(n->parent, e);
     return origin_prefix(n->key ? &n->key_origin : &n->origin, e);

@@ -27,6 +27,7 @@ static bool is_written(const struct field *f, const void *base)
 
     if (f->written && !f->written(base))
         return false;
+    // Only keys of faults have `param`, so `base` is a fault.
     if (f->param && !f->any_verb) {
         const struct fault_spec *fault = base;
         if (!(fault->verb->params & f->param))
@@ -123,7 +124,7 @@ static void write_text(const char *text, struct buf *out)
             buf_printf(out, "\\%c", (char)c);
         else if (utf8_prints(c))
             buf_append(out, start, (size_t)(text - start));
-        else
+        else // no character above U+FFFF comes here
             buf_printf(out, "\\u%04X", (unsigned)c);
     }
     buf_append_char(out, '"');
@@ -315,14 +316,8 @@ static void write_plain_value(const struct field *f, const void *slot, struct bu
 
 static void write_field(const struct field *f, const void *base, int indent, struct buf *out)
 {
-    const void *slot;
+    const void *slot = (const char *)base + f->offset;
 
-    // The struct does not have the value of this key, because nobody reads it.
-    if (f->offset == NOT_STORED) {
-        buf_printf(out, " %s\n", f->default_text);
-        return;
-    }
-    slot = (const char *)base + f->offset;
     switch (f->type) {
     case FIELD_MAP:
         buf_append_char(out, '\n');
