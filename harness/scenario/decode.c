@@ -16,14 +16,14 @@
 #include "scenario/suggest.h"
 #include "scenario/units.h"
 
-static bool check_keys(const struct table *t, const struct node *map, struct err *e);
+static bool refuse_unknown_keys(const struct table *t, const struct node *map, struct err *e);
 static bool decode_field(const struct field *f, const struct node *n, void *base, struct err *e);
 
 bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e)
 {
     if (map->kind != NODE_MAP)
         return node_err(map, e, "this should be a map of keys and values");
-    if (!check_keys(t, map, e))
+    if (!refuse_unknown_keys(t, map, e))
         return false;
     for (size_t i = 0; i < t->count; i++) {
         const struct field *f = &t->fields[i];
@@ -48,7 +48,7 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
     return true;
 }
 
-static bool check_keys(const struct table *t, const struct node *map, struct err *e)
+static bool refuse_unknown_keys(const struct table *t, const struct node *map, struct err *e)
 {
     for (const struct node *n = map->first; n; n = n->next) {
         struct suggestion near;
@@ -176,6 +176,7 @@ static bool decode_bool(const struct field *f, const struct node *n, void *slot,
            node_err(n, e, "'%s' should be true or false", n->text);
 }
 
+// Decodes a whole number within the row's limits, or one of the field's words.
 static bool decode_count(const struct field *f, const struct node *n, int64_t *value, struct err *e)
 {
     const struct word *word;

@@ -120,6 +120,7 @@ bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...)
     return origin_prefix(at, e);
 }
 
+// Appends the path from the root to a node, such as load.0.for.
 static void append_path(const struct node *n, struct buf *path)
 {
     size_t index = 0;
@@ -138,7 +139,7 @@ static void append_path(const struct node *n, struct buf *path)
         buf_printf(path, "%zu", index);
 }
 
-// Puts the path from the root, such as load.0.for, before the text of *e.
+// Puts the path from the root before the text of *e.
 static void path_prefix(const struct node *n, struct err *e)
 {
     struct buf path;

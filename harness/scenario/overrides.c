@@ -115,6 +115,7 @@ static struct node *step_down(struct walk *w, struct node *at, const char *piece
     return n;
 }
 
+// Makes the node of the value after the '='. verbatim: the value is plain text, else it is YAML.
 static struct node *parse_value(const struct walk *w, bool verbatim, struct err *e)
 {
     const char *value = w->end + 1;

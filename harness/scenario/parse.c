@@ -166,6 +166,7 @@ static bool refuse_extras(const struct origin *at, const yaml_event_t *event, st
     return true;
 }
 
+// Keeps the key of a map's next entry; the next event brings the value.
 static bool read_node_key(
     struct reader *r, const struct origin *at, const yaml_event_t *event, struct err *e)
 {

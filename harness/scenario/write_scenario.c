@@ -107,6 +107,7 @@ static bool is_plain_scalar(const char *text)
     return *text && strchr(letters, *text) && text[strspn(text, safe)] == '\0';
 }
 
+// Writes a text as YAML, between quotes unless every reader takes it as a string without them.
 static void write_text(const char *text, struct buf *out)
 {
     if (is_plain_scalar(text)) {
