@@ -289,6 +289,7 @@ static bool calibrate(struct turns *t, bool *steady, struct err *e)
     return ok;
 }
 
+// Prepares the runs: their number, their folder and, if the scenario allows it, a shared server.
 static bool start_turns(struct turns *t, const struct options *o, struct err *e)
 {
     t->options = o;

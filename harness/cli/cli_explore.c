@@ -37,6 +37,7 @@ static void clock_text(char out[32], double seconds)
     snprintf(out, 32, "%d:%02d", (int)(seconds / 60), (int)seconds % 60);
 }
 
+// Shows how far the search is: on a terminal in one line, otherwise in a new line now and then.
 static void show_search(struct exploring *x)
 {
     const struct journal *j = &x->journal;
@@ -64,6 +65,7 @@ static void show_search(struct exploring *x)
     fflush(stderr);
 }
 
+// Writes the page about the search, and prints the same as text.
 static bool write_explore_page(struct exploring *x, struct err *e)
 {
     const struct page page = {

@@ -60,6 +60,7 @@ static bool promise_ours(struct quoted_flags *promises, struct err *e)
     return (ok && promises->items) || err_memory(e);
 }
 
+// Fills in the row of our own collector, which has no manifest.
 static bool describe_ours(struct grid_row *row, struct manner *manner, struct err *e)
 {
     if (!promise_ours(&row->manifest.promises, e))
@@ -292,6 +293,7 @@ static bool make_field_table(struct field_run *f, char *const *names, size_t cou
     return write_field_markdown(&f->grid, f->options->markdown, e) && write_pages(f, e) && ok;
 }
 
+// Reproduces the finding of --finding, and returns the exit code.
 static int field_finding(const struct options *o)
 {
     struct err e = {0};
