@@ -31,7 +31,7 @@ struct comparisons {
 
 // --- printing -----------------------------------------------------------------------
 
-static bool markdown(const struct comparison *list, size_t count, struct buf *out)
+static bool print_markdown_list(const struct comparison *list, size_t count, struct buf *out)
 {
     for (size_t i = 0; i < count; i++)
         print_markdown(&list[i], out);
@@ -45,7 +45,7 @@ static bool write_compare_files(
         const char *name, *path;
         bool (*print)(const struct comparison *list, size_t count, struct buf *out);
     } files[] = {
-        {"markdown", o->markdown, markdown},
+        {"markdown", o->markdown, print_markdown_list},
         {"html", o->html, picture_html},
         {"json", o->json_file, print_json},
         {"csv", o->csv, print_csv},
@@ -115,7 +115,7 @@ static bool compare_scenario(struct comparisons *all, const struct side *base,
         return err_set(e, ERR_USAGE, "compare: more than %d scenarios", SCENARIOS_MAX);
     all->base[i].name = base->name;
     all->new[i].name = new->name;
-    all->count++;
+    all->count++; // before the sides are filled, so that they are freed even after an error
     if (!collect_scenario(&all->base[i], base, scenario, e) ||
         !collect_scenario(&all->new[i], new, scenario, e) ||
         !setup_check(&all->base[i], &all->new[i], e) ||
@@ -289,6 +289,7 @@ static bool calibrate(struct turns *t, bool *steady, struct err *e)
     return ok;
 }
 
+// Prepares the runs: their number, their folder and, if the scenario allows it, a shared server.
 static bool start_turns(struct turns *t, const struct options *o, struct err *e)
 {
     t->options = o;

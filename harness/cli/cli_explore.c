@@ -37,6 +37,7 @@ static void clock_text(char out[32], double seconds)
     snprintf(out, 32, "%d:%02d", (int)(seconds / 60), (int)seconds % 60);
 }
 
+// Shows how far the search is: on a terminal in one line, otherwise in a new line now and then.
 static void show_search(struct exploring *x)
 {
     const struct journal *j = &x->journal;
@@ -64,6 +65,7 @@ static void show_search(struct exploring *x)
     fflush(stderr);
 }
 
+// Writes the page about the search, and prints the same as text.
 static bool write_explore_page(struct exploring *x, struct err *e)
 {
     const struct page page = {
@@ -112,6 +114,7 @@ static void take_example(const json_t *result, char *out, size_t size)
     json_object_foreach(json_object_get(result, "examples"), name, list)
     {
         const char *text = json_string_value(json_array_get(list, 0));
+        // 40 bytes are left for the invariant's name.
         if (!*out && text)
             snprintf(out, size, "%s: %.*s", name, (int)size - 40, text);
     }
@@ -214,6 +217,7 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
 static bool give_draw(
     struct exploring *x, int worker, const struct tried *t, const char *path, struct err *e)
 {
+    // A proxied draw has a proxy that counts round trips, even if no fault needs one.
     struct run_pool_job job = {
         .number = t->number, .count_trips = draw_proxied(x->seed, t->number)};
 

@@ -60,6 +60,7 @@ static bool promise_ours(struct quoted_flags *promises, struct err *e)
     return (ok && promises->items) || err_memory(e);
 }
 
+// Fills in the row of our own collector, which has no manifest.
 static bool describe_ours(struct grid_row *row, struct manner *manner, struct err *e)
 {
     if (!promise_ours(&row->manifest.promises, e))
@@ -149,6 +150,7 @@ static bool describe_row(struct field_run *f, size_t i, const char *name, struct
     return known || known_row(f, f->items[i]) || record_add(&f->record, row_line(f, i), e);
 }
 
+// Fills in when, on what machine and by what program the table is made.
 static void describe_run(struct field_run *f)
 {
     struct environment here = {0};
@@ -253,7 +255,7 @@ static bool take_answers(struct field_run *f, struct err *e)
 // Makes a row for each subject of this shard, or of all shards whose records were merged.
 static bool make_rows(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
-    static const char *titles[COLUMNS_MAX];
+    static const char *titles[COLUMNS_MAX]; // static, because the grid borrows them
     size_t columns = 0, rows = 0;
 
     for (; columns < COLUMNS_MAX && cells_title(columns); columns++)
@@ -280,7 +282,7 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
 
 // Fills the table of these subjects, prints it, and writes the files. The table is printed and
 // written even if it could not be filled completely; the result is false then.
-static bool field(struct field_run *f, char *const *names, size_t count, struct err *e)
+static bool make_field_table(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
     if (!open_field_record(f, names, e) ||
         !answers_open(&f->answers, f->options->field.answers, e) || !take_answers(f, e) ||
@@ -291,6 +293,7 @@ static bool field(struct field_run *f, char *const *names, size_t count, struct 
     return write_field_markdown(&f->grid, f->options->markdown, e) && write_pages(f, e) && ok;
 }
 
+// Reproduces the finding of --finding, and returns the exit code.
 static int field_finding(const struct options *o)
 {
     struct err e = {0};
@@ -323,8 +326,8 @@ int cli_field(const struct options *o)
     }
     if (o->field.finding)
         return field_finding(o);
-    // Our own collector has no folder among the subjects, so it is added here. The table has it
-    // last, and apart, because it is ours.
+    // Without names, all subjects are judged, and our own collector, which has no folder among
+    // them. i + 2: the list also holds our own name and the NULL at its end.
     if (!*names) {
         ok = manifest_names(&all, &e);
         for (size_t i = 0; ok && all[i] && i + 2 < sizeof with_ours / sizeof *with_ours; i++)
@@ -333,7 +336,7 @@ int cli_field(const struct options *o)
     }
     while (names[count])
         count++;
-    ok = ok && field(&f, names, count, &e);
+    ok = ok && make_field_table(&f, names, count, &e);
     grid_fini(&f.grid);
     command_record_close(&f.record);
     free(f.items);

@@ -57,7 +57,7 @@ static bool apply_cut_option(struct console *c, const struct options *o, struct 
 }
 
 // Carries out one line of orders. Errors are printed. Returns false when the order is to quit.
-static bool obey(struct console *c, const char *line)
+static bool obey_line(struct console *c, const char *line)
 {
     struct order order;
     struct err e = {0};
@@ -84,6 +84,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
     char *text = NULL;
     size_t len = 0;
 
+    // A wrong order does not end the proxy, so the result is true, whether the error fits or not.
     if (!console_parse(line, &order, &e))
         return buf_printf(answer, "error: %s\n", e.text) || true;
     if (order.id == ORDER_QUIT)
@@ -125,7 +126,7 @@ static bool read_orders(struct console *c, struct input *in)
     in->text[in->len] = '\0';
     while (go_on && (newline = strchr(in->text, '\n'))) {
         *newline = '\0';
-        go_on = obey(c, in->text);
+        go_on = obey_line(c, in->text);
         in->len -= (size_t)(newline + 1 - in->text);
         memmove(in->text, newline + 1, in->len + 1);
     }
@@ -173,8 +174,7 @@ static void serve_proxy(struct console *c, struct sources *from)
 }
 
 // Checks that --to is a conninfo or a URI. target_init would check it, too, but its error would
-// name
-// --postgres.
+// name --postgres, an option of other commands.
 static bool check_to(const char *to, struct err *e)
 {
     PQconninfoOption *parsed = PQconninfoParse(to, NULL);
@@ -199,7 +199,7 @@ static bool apply_options(struct console *c, const struct options *o, bool *quit
     c->out = later;
     bool ok = apply_cut_option(c, o, e);
     for (size_t i = 0; ok && !*quits && o->args[i]; i++)
-        *quits = !obey(c, o->args[i]);
+        *quits = !obey_line(c, o->args[i]);
     c->out = stdout;
     fclose(later);
     if (ok)

@@ -73,7 +73,7 @@ static void tell_candidate(const struct shrinking *h, const struct scenario *s, 
 
 // Stores the result of a candidate that failed, in place of an earlier run of the same candidate.
 // False without memory.
-static bool remember(struct shrinking *h, const struct sketch *k, const struct stored *run,
+static bool keep_failed_run(struct shrinking *h, const struct sketch *k, const struct stored *run,
     const char *folder, struct err *e)
 {
     uint64_t hash = sketch_hash(k, &h->whole);
@@ -123,7 +123,8 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
         h->overhead_ns = overhead_ns;
     h->runs++;
     tell_candidate(h, s, tokens, k, run);
-    return judge_candidate(h, run) == ANSWER_PASSES || remember(h, k, run, outcome.folder, &h->err);
+    return judge_candidate(h, run) == ANSWER_PASSES ||
+           keep_failed_run(h, k, run, outcome.folder, &h->err);
 }
 
 // Runs a candidate, up to LOOKS_MAX times while the run is inconclusive or cannot be made, because

@@ -184,7 +184,7 @@ static bool write_queries(const struct tuning *t, struct err *e)
     return ok;
 }
 
-static void print_all(const struct tuning *t)
+static void print_tune_results(const struct tuning *t)
 {
     struct buf text;
 
@@ -198,6 +198,7 @@ static void print_all(const struct tuning *t)
     buf_fini(&text);
 }
 
+// Judges all pairs, writes the files and prints the recommendation.
 static bool tell_recommendation(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
@@ -211,7 +212,7 @@ static bool tell_recommendation(struct tuning *t, struct err *e)
     // The terminal comes before the files that options name, so that a recommendation that took
     // hours is not lost when a disk is full.
     if (ok)
-        print_all(t);
+        print_tune_results(t);
     ok = ok && write_tune_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
          write_tune_file("json", o->json_file, export_json, &t->tune, e) &&
          write_tune_file("csv", o->csv, export_csv, &t->tune, e);

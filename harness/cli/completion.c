@@ -183,6 +183,8 @@ static void print_zsh(const struct command *commands, size_t count)
     puts("    esac\nfi");
 }
 
+// Prints what fish offers as the argument of an option. -r: there is an argument; -f: files are not
+// offered; -a: these words are.
 static void print_fish_argument(const struct option_text *o)
 {
     const struct argument *a = argument_of(o->name);

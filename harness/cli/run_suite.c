@@ -35,9 +35,9 @@ struct tally {
     struct record record; // an item for each run
     json_t *known;        // owned; the lines of runs that are over already, in the order of their
                           // numbers
-    size_t known_at;
-    uint64_t item; // number of the present run
-    int repeat;    // number of runs of each scenario
+    size_t known_at;      // index in `known` of the next line to be used
+    uint64_t item;        // number of the present run
+    int repeat;           // number of runs of each scenario
     struct soak_plan soak;
     int64_t index_due_ns; // of a soak: when index.html is next due
     int exit_code;        // worst exit code so far
@@ -113,6 +113,7 @@ static int tell_failure(const struct scenario *s, const struct err *e, struct bu
     }
     report_junit_failed(s->name, e->text, junit);
     fprintf(stderr, "mailproof: %s: %s\n", s->name, e->text);
+    // After a signal, run_each returns the exit code for the signal.
     return e->kind == ERR_INTERRUPTED ? EXIT_OK : e->kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
@@ -127,7 +128,7 @@ static void run_one(
         .workers = o->run.workers,
         .keep = o->run.keep,
         .quiet = o->quiet,
-        .partial = true,
+        .partial = true, // the first signal only ends the load
         .brief = o->run.soak || (t->table.live && isatty(STDOUT_FILENO)),
         .suite = t->table.live ? &t->table : NULL,
         .live = t->live,

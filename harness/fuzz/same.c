@@ -126,8 +126,6 @@ static const char *same_field(const struct field *f, const void *a, const void *
 {
     if (f->type == FIELD_MAP)
         return same_table(f->table, a, b);
-    if (f->offset == NOT_STORED)
-        return NULL;
     if (f->type == FIELD_ITEMS)
         return same_items(f, (const char *)a + f->offset, (const char *)b + f->offset);
     return same_value(f, a, b) ? NULL : f->key;

@@ -16,14 +16,14 @@
 #include "scenario/suggest.h"
 #include "scenario/units.h"
 
-static bool check_keys(const struct table *t, const struct node *map, struct err *e);
+static bool refuse_unknown_keys(const struct table *t, const struct node *map, struct err *e);
 static bool decode_field(const struct field *f, const struct node *n, void *base, struct err *e);
 
 bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e)
 {
     if (map->kind != NODE_MAP)
         return node_err(map, e, "this should be a map of keys and values");
-    if (!check_keys(t, map, e))
+    if (!refuse_unknown_keys(t, map, e))
         return false;
     for (size_t i = 0; i < t->count; i++) {
         const struct field *f = &t->fields[i];
@@ -48,7 +48,7 @@ bool decode_map(const struct table *t, const struct node *map, void *base, struc
     return true;
 }
 
-static bool check_keys(const struct table *t, const struct node *map, struct err *e)
+static bool refuse_unknown_keys(const struct table *t, const struct node *map, struct err *e)
 {
     for (const struct node *n = map->first; n; n = n->next) {
         struct suggestion near;
@@ -160,9 +160,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
         return false;
     if (!word)
         return unknown_word(f, n, e);
-    // The value of a key that is only checked is not stored.
-    if (slot)
-        *(int *)slot = (int)word->value;
+    *(int *)slot = (int)word->value;
     return true;
 }
 
@@ -178,6 +176,7 @@ static bool decode_bool(const struct field *f, const struct node *n, void *slot,
            node_err(n, e, "'%s' should be true or false", n->text);
 }
 
+// Decodes a whole number within the row's limits, or one of the field's words.
 static bool decode_count(const struct field *f, const struct node *n, int64_t *value, struct err *e)
 {
     const struct word *word;
@@ -228,6 +227,7 @@ static bool decode_share(const struct field *f, const struct node *n, void *slot
     return *share <= 1 || node_err(n, e, "'%s' should be a share between 0 and 1", n->text);
 }
 
+// Decodes one number, or two with `..` between them, into two ints. A single one is stored twice.
 static bool decode_range(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     int64_t from, to;
@@ -245,6 +245,7 @@ static bool decode_range(const struct field *f, const struct node *n, void *slot
     return true;
 }
 
+// Decodes a rate, or a ramp between two, into two doubles. A single rate is stored twice.
 static bool decode_rate(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     const struct word *word;
@@ -456,5 +457,5 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
     // A map has no slot of its own: the offsets of its fields count from the same struct.
     if (f->type == FIELD_MAP)
         return decode_map(f->table, n, base, e);
-    return decoders[f->type](f, n, f->offset == NOT_STORED ? NULL : (char *)base + f->offset, e);
+    return decoders[f->type](f, n, (char *)base + f->offset, e);
 }

@@ -125,7 +125,7 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
             node_child(n, "do"), e, "%s needs postgres.standby: async or sync", fault->verb->name);
     if (!check_step(fault, n, e))
         return false;
-    if (fault->verb->needs_cluster && check_names_no_cluster(s, root))
+    if (fault->verb->needs_cluster && file_names_no_cluster(s, root))
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.provider: patroni", fault->verb->name);
     if (fault->at_ns > load_ns)
@@ -176,7 +176,7 @@ static bool check_network(const struct scenario *s, const struct node *root, str
         if (fault->reset)
             return node_key_err(node_child(n, "reset"), e,
                 "the kernel drops what it withholds, and never resets; leave 'reset' out");
-        if (check_names_other_provider(s, root))
+        if (file_names_other_provider(s, root))
             return node_err(through, e, "through: kernel needs postgres.provider: local");
     }
     return true;

@@ -43,7 +43,7 @@ struct table;
 struct field {
     const char *key;
     enum field_type type;
-    size_t offset;            // offset in the struct; NOT_STORED when the value is only checked
+    size_t offset;            // offset in the struct
     const char *default_text; // the default as the file would have it; NULL: the key is required
     int64_t min, max;         // limits of a number or a duration
     const struct word *words; // the list ends with a NULL name
@@ -57,8 +57,6 @@ struct field {
                                        // zero
     const char *help;
 };
-
-#define NOT_STORED SIZE_MAX
 
 struct table {
     const struct field *fields;

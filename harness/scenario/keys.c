@@ -34,6 +34,7 @@ static void print_limits(const struct field *f, struct buf *out)
     }
 }
 
+// Tells a key with its help, its default and its limits.
 static void tell_field(
     const struct field *f, const char *path, void (*tell)(const char *path, const char *text))
 {
@@ -50,6 +51,8 @@ static void tell_field(
     buf_fini(&text);
 }
 
+// Tells the keys of a table and of the tables below it. `prefix` is the table's path, such as
+// "load.N.".
 static void tell_table(
     const struct table *t, const char *prefix, void (*tell)(const char *path, const char *text))
 {

@@ -30,7 +30,7 @@ static int env_count(const struct scenario *s, const char *name, double default_
 
 static int64_t env_ms(const struct scenario *s, const char *name, double default_value)
 {
-    const double days_100 = 100 * 86400e3;
+    const double days_100 = 100 * 86400e3; // the most, so that the result fits into 64 bits
 
     return (int64_t)(env_number(s, name, default_value, days_100) * (double)NS_PER_MS);
 }

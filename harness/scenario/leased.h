@@ -12,7 +12,7 @@ struct leased {
     double burst;        // with a budget: tokens that may be sent at once after a pause
     const char *lanes;   // joined with commas, the most urgent first; owned by the scenario; NULL:
                          // there is one lane
-    int64_t ageing_ns;
+    int64_t ageing_ns;   // tokens of later lanes that have waited this long get a share
 };
 
 // Fills in *m from the collector's environment in the scenario. A missing variable gets the

@@ -99,18 +99,28 @@ static bool origin_prefix(const struct origin *at, struct err *e)
     return err_prefix(e, "%s:%zu:%zu", at->file, at->line, at->column);
 }
 
-bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...)
+static void err_setv(struct err *e, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
+
+// Sets an ERR_USAGE with this text.
+static void err_setv(struct err *e, const char *fmt, va_list args)
 {
     char text[sizeof e->text];
+
+    vsnprintf(text, sizeof text, fmt, args);
+    err_set(e, ERR_USAGE, "%s", text);
+}
+
+bool origin_err(const struct origin *at, struct err *e, const char *fmt, ...)
+{
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    err_setv(e, fmt, args);
     va_end(args);
-    err_set(e, ERR_USAGE, "%s", text);
     return origin_prefix(at, e);
 }
 
+// Appends the path from the root to a node, such as load.0.for.
 static void append_path(const struct node *n, struct buf *path)
 {
     size_t index = 0;
@@ -129,7 +139,7 @@ static void append_path(const struct node *n, struct buf *path)
         buf_printf(path, "%zu", index);
 }
 
-// Puts the path from the root, such as load.0.for, before the text of *e.
+// Puts the path from the root before the text of *e.
 static void path_prefix(const struct node *n, struct err *e)
 {
     struct buf path;
@@ -145,16 +155,6 @@ bool node_err_here(const struct node *n, struct err *e)
 {
     path_prefix(n, e);
     return origin_prefix(&n->origin, e);
-}
-
-static void err_setv(struct err *e, const char *fmt, va_list args) PRINTF_LIKE(2, 0);
-
-static void err_setv(struct err *e, const char *fmt, va_list args)
-{
-    char text[sizeof e->text];
-
-    vsnprintf(text, sizeof text, fmt, args);
-    err_set(e, ERR_USAGE, "%s", text);
 }
 
 bool node_err(const struct node *n, struct err *e, const char *fmt, ...)
@@ -174,6 +174,7 @@ bool node_key_err(const struct node *n, struct err *e, const char *fmt, ...)
     va_start(args, fmt);
     err_setv(e, fmt, args);
     va_end(args);
+    // The text names the key itself, so the path ends at the map above it.
     if (n->parent)
         path_prefix(n->parent, e);
     return origin_prefix(n->key ? &n->key_origin : &n->origin, e);

@@ -5,10 +5,11 @@
 #include "scenario/scenario.h"
 #include "scenario/units.h"
 
-static const struct metric *want_metric(const struct node *n, bool invariant, struct err *e)
+// Returns the metric that the node's key names; NULL with the error: there is none.
+static const struct metric *want_metric(const struct node *n, bool only_invariants, struct err *e)
 {
     struct err why;
-    const struct metric *metric = metric_named(n->key, invariant, &why);
+    const struct metric *metric = metric_named(n->key, only_invariants, &why);
 
     if (!metric)
         node_key_err(n, e, "%s", why.text);
@@ -28,6 +29,7 @@ bool objectives_decode_allow(const struct field *f, const struct node *n, void *
         return false;
     for (const struct node *item = n->first; item; item = item->next) {
         struct allowance *a = &(*items)[(*count)++];
+        // true: among the metrics, only invariants can be broken.
         if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
             !decode_copy(&a->invariant, item->key, e))
             return false;
@@ -52,6 +54,7 @@ bool objectives_decode_judged(
         return false;
     for (const struct node *item = n->first; item; item = item->next) {
         struct judged_least *j = &(*items)[(*count)++];
+        // true: among the metrics, only invariants are judged.
         if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
             !decode_copy(&j->invariant, item->key, e))
             return false;

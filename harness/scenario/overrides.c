@@ -40,6 +40,7 @@ static bool is_item_number(const char *s)
 // True when the pieces of the path that were read so far are one of free_names.
 static bool below_free_name(const struct walk *w)
 {
+    // Without the '.' before the next piece.
     size_t len = w->path > w->begin ? (size_t)(w->path - w->begin) - 1 : 0;
 
     for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
@@ -51,10 +52,12 @@ static bool below_free_name(const struct walk *w)
 // Copies the next piece of the path, and moves past it. False when the piece is empty or too long.
 static bool next_piece(struct walk *w, char *piece, size_t size)
 {
-    bool rest = below_free_name(w);
+    // Names of metrics and settings have dots of their own, so below these keys the rest is one
+    // piece.
+    bool one_piece = below_free_name(w);
     const char *p = w->path;
 
-    while (p < w->end && (rest || *p != '.'))
+    while (p < w->end && (one_piece || *p != '.'))
         p++;
     size_t len = (size_t)(p - w->path);
     if (len == 0 || len >= size)
@@ -112,6 +115,7 @@ static struct node *step_down(struct walk *w, struct node *at, const char *piece
     return n;
 }
 
+// Makes the node of the value after the '='. verbatim: the value is plain text, else it is YAML.
 static struct node *parse_value(const struct walk *w, bool verbatim, struct err *e)
 {
     const char *value = w->end + 1;
@@ -147,8 +151,7 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
         return set_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
     while (w.path < w.end) {
         char piece[128];
-        // Names of metrics and settings have dots of their own, so below these keys the rest is one
-        // piece.
+        // Asked before next_piece moves on: a value below one of free_names is no YAML.
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
             return set_err(&w, e, "this is not a path; write one such as load.0.for");

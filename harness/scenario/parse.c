@@ -56,8 +56,8 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
 {
     struct origin at = *r->origin;
 
-    // The text may begin in the middle of a file, at the origin's line and column. Both are 0 when
-    // the text has no place in a file.
+    // libyaml counts lines and columns from 0. The text may begin in the middle of a file, at the
+    // origin's line and column. Both are 0 when the text has no place in a file.
     at.column = mark.line > 0 || at.column == 0 ? mark.column + 1 : at.column + mark.column;
     at.line += at.line > 0 ? mark.line : mark.line + 1;
     return at;
@@ -166,6 +166,7 @@ static bool refuse_extras(const struct origin *at, const yaml_event_t *event, st
     return true;
 }
 
+// Keeps the key of a map's next entry; the next event brings the value.
 static bool read_node_key(
     struct reader *r, const struct origin *at, const yaml_event_t *event, struct err *e)
 {

@@ -54,6 +54,7 @@ static bool check_counterparts(const struct scenario *s, const struct node *list
                     node_item(sets, j), e, "'%.100s' should be key.path=value", c->sets[j]);
         if (!c->breaks[0])
             return node_err(breaks, e, "there should be at least one metric");
+        // Objectives can be missed, too, so any metric is allowed, not only invariants.
         for (size_t j = 0; c->breaks[j]; j++)
             if (!metric_named(c->breaks[j], false, &why))
                 return node_err(node_item(breaks, j), e, "%s", why.text);
@@ -136,14 +137,14 @@ static bool is_authors_choice(const struct node *provider)
     return !provider->origin.set && !is_result_scenario(provider->origin.file);
 }
 
-bool check_names_other_provider(const struct scenario *s, const struct node *root)
+bool file_names_other_provider(const struct scenario *s, const struct node *root)
 {
     const struct node *provider = provider_node(root);
 
     return provider && is_authors_choice(provider) && strcmp(s->postgres.provider, "local") != 0;
 }
 
-bool check_names_no_cluster(const struct scenario *s, const struct node *root)
+bool file_names_no_cluster(const struct scenario *s, const struct node *root)
 {
     const struct node *provider = provider_node(root);
 
@@ -151,7 +152,8 @@ bool check_names_no_cluster(const struct scenario *s, const struct node *root)
            (!provider || is_authors_choice(provider));
 }
 
-// The number of the migration that adds the bell. Leased collectors do not use the bell.
+// The number of the migration that adds the bell, a lock by which sleeping collectors ask for
+// announcements. Leased collectors do not use it.
 #define BELL_SCHEMA 17
 
 static bool check_announce(const struct scenario *s, const struct node *root, struct err *e)
@@ -181,6 +183,7 @@ static bool check_postgres_settings(
             return node_key_err(n, e, "'%s' is not the name of a server setting", item->name);
         if (strpbrk(item->value, "\r\n"))
             return node_err(n, e, "a server setting is one line");
+        // The 2 are the '=' and the final 0.
         if (strlen(item->name) + strlen(item->value) + 2 > SERVER_SETTING_SIZE)
             return node_err(n, e, "with its name a server setting has at most %d bytes",
                 SERVER_SETTING_SIZE - 2);
@@ -200,14 +203,14 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     // Only what the file itself says is a mistake in it. When an option has chosen the provider,
     // the run is skipped later, with the reason.
     if (s->postgres.standby != STANDBY_NONE && !patroni && !own_cluster &&
-        check_names_other_provider(s, root))
+        file_names_other_provider(s, root))
         return node_err(standby ? standby : root, e,
             "only provider: local and provider: patroni can have a standby");
-    if (s->postgres.standby == STANDBY_NONE && patroni && check_names_other_provider(s, root))
+    if (s->postgres.standby == STANDBY_NONE && patroni && file_names_other_provider(s, root))
         return node_err(root, e, "provider: patroni needs postgres.standby: async or sync");
-    if (s->postgres.route == ROUTE_PROXY && check_names_no_cluster(s, root))
+    if (s->postgres.route == ROUTE_PROXY && file_names_no_cluster(s, root))
         return node_err(route ? route : root, e, "route: proxy needs postgres.provider: patroni");
-    if (s->postgres.storage == STORAGE_CRASHABLE && check_names_other_provider(s, root))
+    if (s->postgres.storage == STORAGE_CRASHABLE && file_names_other_provider(s, root))
         return node_err(storage ? storage : root, e, "only provider: local can be crashable");
     if (s->postgres.disk != DISK_HONEST && s->postgres.storage != STORAGE_CRASHABLE)
         return node_err(node_child(postgres, "disk"), e, "this needs postgres.storage: crashable");

@@ -19,7 +19,7 @@ MUST_USE bool trust_check(
     const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e);
 
 // Applies the rules that a row of the grammar cannot express: defaults that depend on other keys,
-// and rules about several keys.
+// and rules about several keys. `path` is the scenario's file, which must have the scenario's name.
 MUST_USE bool check_scenario(
     struct scenario *s, const struct node *root, const char *path, struct err *e);
 
@@ -35,6 +35,6 @@ bool is_result_scenario(const char *path);
 // because then the run is skipped; also for a result folder's file, which has the options' values.
 
 // True when the file names another provider than the local one.
-bool check_names_other_provider(const struct scenario *s, const struct node *root);
+bool file_names_other_provider(const struct scenario *s, const struct node *root);
 // True when the file names no cluster.
-bool check_names_no_cluster(const struct scenario *s, const struct node *root);
+bool file_names_no_cluster(const struct scenario *s, const struct node *root);

@@ -7,7 +7,7 @@
 
 // Scales a time, in whole milliseconds, but never down to 0, which would mean something else. A
 // time that is 0 or negative stays.
-static int64_t scaled(int64_t ns, double scale)
+static int64_t scale_time(int64_t ns, double scale)
 {
     if (ns <= 0)
         return ns;
@@ -35,17 +35,17 @@ static bool scale_expectation(struct expectation *x, double scale, struct err *e
 bool scale_scenario(struct scenario *s, double scale, struct err *e)
 {
     for (size_t i = 0; i < s->load_count; i++) {
-        s->load[i].for_ns = scaled(s->load[i].for_ns, scale);
+        s->load[i].for_ns = scale_time(s->load[i].for_ns, scale);
         s->load[i].backlog = (int)ceil(s->load[i].backlog * scale);
     }
     for (size_t i = 0; i < s->fault_count; i++) {
         struct fault_spec *f = &s->faults[i];
-        f->at_ns = scaled(f->at_ns, scale);
-        f->until_ns = scaled(f->until_ns, scale);
+        f->at_ns = scale_time(f->at_ns, scale);
+        f->until_ns = scale_time(f->until_ns, scale);
         // FOR_REST is not a length. No fault gets longer, because a repeated one must end before it
         // comes again.
         if (f->for_ns != FOR_REST)
-            f->for_ns = scaled(f->for_ns, fmin(scale, 1));
+            f->for_ns = scale_time(f->for_ns, fmin(scale, 1));
     }
     for (size_t i = 0; i < s->expect_count; i++) {
         if (!scale_expectation(&s->expect[i], scale, e))

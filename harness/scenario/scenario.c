@@ -73,6 +73,7 @@ static bool read_scenario_file(struct buf *text, const char *path, struct err *e
         fclose(file);
         return err_memory(e);
     }
+    // One byte more than allowed, to see that a file is too large.
     text->len = fread(room, 1, FILE_MAX + 1, file);
     bool failed = ferror(file) != 0;
     // fclose may overwrite errno.
@@ -95,6 +96,7 @@ static bool apply_overrides(struct node *root, const struct overrides *sets, str
     return true;
 }
 
+// Keeps the options --set and --scale in the scenario, so that a result can name them.
 static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e)
 {
     size_t count = sets ? sets->count : 0;

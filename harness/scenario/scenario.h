@@ -209,7 +209,7 @@ struct scenario {
     struct fault_spec *faults;
     size_t fault_count;
     int64_t drain_ns;
-    int64_t rest_ns; // how long the run goes on looking after its last token
+    int64_t rest_ns; // how long the run still watches once its last token has come
     int64_t recovery_limit_ns;
     int64_t slack_ns; // SLACK_AUTO: the slack is measured during the run
     struct allowance *allow;
@@ -239,7 +239,8 @@ enum trust {
 struct overrides {
     const char *const *items; // the arguments of `--set key.path=value`, and `--seed N` as "seed=N"
     size_t count;
-    const char *collector; // --collector, which decides what `auto` means; NULL: the scenario's own
+    const char *collector; // --collector, which decides what a layout of `auto` means; NULL: the
+                           // scenario's own
     double scale;          // --scale: factor for the length of load and faults; 0: no --scale
     enum trust trust;
 };

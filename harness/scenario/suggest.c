@@ -30,7 +30,8 @@ static size_t edit_distance(const char *a, const char *b)
 
 void suggest_init(struct suggestion *s, const char *word)
 {
-    // A third of the letters may be wrong, at least one and at most three.
+    // A third of the letters may be wrong, at least one and at most three. suggest_offer takes only
+    // what is nearer than `distance`.
     size_t wrong = min_size(strlen(word) / 3, 3);
 
     *s = (struct suggestion){.word = word, .distance = (wrong > 0 ? wrong : 1) + 1};

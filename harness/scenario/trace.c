@@ -8,6 +8,7 @@
 
 static const size_t times_max = 20000000; // as many recorded times as a plan can hold
 
+// Opens a trace's file, whose name is relative to the scenario's folder.
 static bool open_file(FILE **file, const char *name, const char *scenario_path, struct err *e)
 {
     char path[PATH_MAX];
@@ -34,6 +35,7 @@ static bool add_time(struct load_phase *phase, int64_t at_ns, struct err *e)
     return true;
 }
 
+// Reads the line with this number, and adds its time to the phase.
 static bool read_trace_line(struct load_phase *phase, char *text, size_t line, struct err *e)
 {
     int64_t last_ns = phase->trace_count ? phase->trace_ns[phase->trace_count - 1] : 0;

@@ -77,6 +77,7 @@ static const struct node *file_node(const struct node *map, const char *key)
     return n && !n->origin.set ? n : NULL;
 }
 
+// Fails at this node with an error such as "it runs 'id'", and says how the user can allow it.
 static bool refuse_item(
     const struct inspection *x, const struct node *at, const char *doing, const char *what)
 {
@@ -161,6 +162,7 @@ static bool is_official(const char *image)
            major[strspn(major, "0123456789")] == '\0';
 }
 
+// Checks the container's image and the addresses of a cluster.
 static bool check_server(const struct inspection *x)
 {
     const struct node *image = file_node(x->postgres, "image"),

@@ -39,6 +39,7 @@ static const char *read_digits(const char *p, int64_t *value, int *digits)
     return *digits > 0 ? p : NULL;
 }
 
+// Reads the number with which a text begins. False when there is none, or it has too many digits.
 static bool read_decimal(const char *text, struct decimal *d)
 {
     int digits;

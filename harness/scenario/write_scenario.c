@@ -27,6 +27,7 @@ static bool is_written(const struct field *f, const void *base)
 
     if (f->written && !f->written(base))
         return false;
+    // Only keys of faults have `param`, so `base` is a fault.
     if (f->param && !f->any_verb) {
         const struct fault_spec *fault = base;
         if (!(fault->verb->params & f->param))
@@ -60,13 +61,15 @@ static void write_table(
     }
 }
 
-// True for a key that says when a fault comes, and not what the fault does.
+// True for a key that says when a fault comes, and not what the fault does. `jitter` varies the
+// times of a fault, but with PARAM_JITTER the delay of each byte.
 static bool is_time(const struct field *f, const struct fault_spec *fault)
 {
     return f->offset == offsetof(struct fault_spec, at_ns) ||
            f->offset == offsetof(struct fault_spec, every_ns) ||
            f->offset == offsetof(struct fault_spec, until_ns) ||
-           (f->offset == offsetof(struct fault_spec, jitter_ns) && fault->every_ns);
+           (f->offset == offsetof(struct fault_spec, jitter_ns) &&
+               !(fault->verb->params & PARAM_JITTER));
 }
 
 bool scenario_write_fault(const struct fault_spec *fault, struct buf *out)
@@ -104,6 +107,7 @@ static bool is_plain_scalar(const char *text)
     return *text && strchr(letters, *text) && text[strspn(text, safe)] == '\0';
 }
 
+// Writes a text as YAML, between quotes unless every reader takes it as a string without them.
 static void write_text(const char *text, struct buf *out)
 {
     if (is_plain_scalar(text)) {
@@ -121,7 +125,7 @@ static void write_text(const char *text, struct buf *out)
             buf_printf(out, "\\%c", (char)c);
         else if (utf8_prints(c))
             buf_append(out, start, (size_t)(text - start));
-        else
+        else // no character above U+FFFF comes here
             buf_printf(out, "\\u%04X", (unsigned)c);
     }
     buf_append_char(out, '"');
@@ -313,14 +317,8 @@ static void write_plain_value(const struct field *f, const void *slot, struct bu
 
 static void write_field(const struct field *f, const void *base, int indent, struct buf *out)
 {
-    const void *slot;
+    const void *slot = (const char *)base + f->offset;
 
-    // The struct does not have the value of this key, because nobody reads it.
-    if (f->offset == NOT_STORED) {
-        buf_printf(out, " %s\n", f->default_text);
-        return;
-    }
-    slot = (const char *)base + f->offset;
     switch (f->type) {
     case FIELD_MAP:
         buf_append_char(out, '\n');

@@ -318,6 +318,7 @@ bool manifest_names(char ***names, struct err *e)
     glob(pattern, 0, NULL, &found);
     *names = calloc(found.gl_pathc + 1, sizeof **names);
     for (size_t i = 0; *names && ok && i < found.gl_pathc; i++) {
+        // A path is FOLDER/NAME/subject.yaml.
         char *end = strrchr(found.gl_pathv[i], '/');
         *end = '\0';
         (*names)[i] = strdup(strrchr(found.gl_pathv[i], '/') + 1);

@@ -8,8 +8,8 @@
 #include "os/paths.h"
 #include "scenario/promises.h"
 
-// The program finds subjects from build/bin, but this test runs in build/tests and names their
-// path.
+// The folder of the sources. mailproof in build/bin finds the subjects by itself, but this test
+// runs in build/tests and must name their paths.
 static const char *source_dir;
 
 static void load(struct manifest *m, const char *name)
@@ -89,7 +89,7 @@ static void test_refuses(void **state)
     rmdir(root);
 }
 
-// A promise without its evidence may be judged in a run, but not in the table.
+// A promise without its evidence may be judged in a run, but not in the table of `field`.
 static void test_wants_evidence_of_each_promise(void **state)
 {
     struct quoted items[] = {{.flag = PROMISE_NO_LOSS, .quote = "q", .url = "u"}};
@@ -102,7 +102,7 @@ static void test_wants_evidence_of_each_promise(void **state)
     assert_non_null(strstr(e.text, "reconnect has no evidence"));
 }
 
-// Checks that a quotation of a file of the subject's own stands in that file.
+// Checks that a quotation stands in its file, if its url names a file in the subject's folder.
 static void check_quote(const struct manifest *m, const struct quoted *q)
 {
     char path[PATH_MAX], text[20000];

@@ -3,7 +3,7 @@
 #include "plan/rng.h"
 
 #define SENDER_STREAM UINT64_C(0x5e4de500000000)
-#define TRIES_MAX 255
+#define TRIES_MAX 255 // the largest value of an item of `tries`
 #define OUT_MAX ((size_t)64 << 20)
 
 struct sender_reply mock_sender_draw(
@@ -178,6 +178,7 @@ static void put_collector_answer(struct mock_sender *s, const struct sender_due 
         [REPLY_PERMANENT] = "error permanent 550 no such user",
     };
 
+    // A mail server's words are no answer of this protocol.
     if (due->oddly)
         buf_append_str(&s->out, "250 queued as 4F2A, \"soon\"\n");
     for (int i = 0; i < 1 + due->twice; i++)

@@ -2,8 +2,7 @@
 #include "base/unit.h"
 #include "subject/mock_sender.h"
 
-// A sender that dies of an attempt has given the answers that were due before that. It gives no
-// more.
+// A sender that dies at an attempt has given the answers that were due before. It gives none after.
 static void a_sender_dies_of_an_attempt(void **state)
 {
     struct delivery deliveries[3] = {{.token = 0}, {.token = 1}, {.token = 2}};
@@ -69,8 +68,9 @@ static void a_handler_without_an_answer_is_refused(void **state)
     close(ends[0]);
 }
 
-// The sender dies of about as many attempts as the scenario says. The seed decides of which. A
-// second attempt is drawn anew. The answers to the other attempts stay the same.
+// The sender dies at about the share of attempts that the scenario names. The seed decides at
+// which, for a second attempt anew. The answers to all other attempts are those of a sender that
+// never dies.
 static void deaths_are_drawn_by_seed(void **state)
 {
     const struct scenario_sender manner = {.error = 0.2, .dies = 0.1}, calm = {.error = 0.2};
@@ -104,8 +104,8 @@ static double chi_square(const int counts[BINS])
 }
 
 // The first draws of neighbouring seeds, tokens and attempts are as good as any: 64 bins have 63
-// degrees of freedom, for which chi-square exceeds 130 in one of a million samples. It is no closer
-// to zero than 20 either, as numbers are that take turns.
+// degrees of freedom, for which chi-square exceeds 130 in one of a million samples. For numbers
+// that take turns it is near 0, so it must exceed 20, too.
 static void first_draws_are_uniform(void **state)
 {
     const struct scenario_sender manner = {.delay_to_ns = BINS};

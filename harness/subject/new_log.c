@@ -27,6 +27,7 @@ static bool make_fresh(struct fresh *f, const struct subject *s, size_t tokens, 
 {
     size_t instances = (size_t)s->config.instances;
 
+    // + 1, because calloc may return NULL for no items.
     *f = (struct fresh){
         .seen_ns = calloc(tokens + 1, sizeof *f->seen_ns),
         .tries = calloc(tokens + 1, sizeof *f->tries),

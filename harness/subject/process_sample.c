@@ -87,7 +87,7 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth)
 
 bool process_sample_read(pid_t pid, struct process_sample *sample)
 {
-    const int depth_most = 8;
+    const int depth_most = 8; // limits the recursion
 
     sample->cpu_ms = sample->wakeups = sample->starved_us = 0;
     sample->rss_kb = sample->fds = sample->processes = 0;

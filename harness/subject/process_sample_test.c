@@ -62,8 +62,8 @@ static void spin(void)
         ;
 }
 
-// Two busy processes share one processor, of which one gets hardly anything. Its wait shows when it
-// runs again, so it must get something even where others want the processor as well.
+// Two busy processes share one processor, and one of them gets hardly any of it. The kernel counts
+// a wait only when the process runs again, so its priority is low, but lets it run now and then.
 static void starvation_is_measured(void **state)
 {
     struct process_sample sample = {0}, later = {0};

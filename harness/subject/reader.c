@@ -7,6 +7,7 @@
 bool reader_init(struct reader *r, const unsigned char *key, size_t token_count, struct err *e)
 {
     *r = (struct reader){.decoder = decoder_new(key), .seen_count = token_count};
+    // + 1, because calloc may return NULL for no items.
     r->seen_ns = calloc(token_count + 1, sizeof *r->seen_ns);
     if (!r->seen_ns)
         return err_memory_for(e, "%zu tokens", token_count);
@@ -128,8 +129,9 @@ static bool add_named(struct reader *r, const char *line, size_t len)
     return true;
 }
 
-// Finds the token by its login, or else by its address; TOKEN_UNKNOWN: neither names one. Because
-// of the second try, a token whose fields are mixed up counts as forged and not as phantom.
+// Finds the token by its login, or else by its address, and by its code among those of its account;
+// TOKEN_UNKNOWN: neither names one. Because of the second try, a token whose fields are mixed up
+// counts as forged and not as phantom.
 static uint32_t find_token(const struct reader *r, const struct decoded *t)
 {
     uint32_t account;
@@ -172,6 +174,7 @@ bool reader_is_flooded(const struct reader *r, struct err *e)
 {
     uint64_t limit = READER_BEYOND_MAX + (uint64_t)READER_EACH_MAX * r->seen_count;
 
+    // err_set returns false.
     if (r->torn > READER_TORN_MAX)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %u lines that cannot be parsed", READER_TORN_MAX);
@@ -258,6 +261,8 @@ static void note_forged(struct reader *r, const struct decoded *t, uint32_t toke
 {
     char login[48];
 
+    // The column is that of the field after the login: 1 for the comma, 1 because columns begin
+    // at 1.
     printable_text(t->login, t->login_len < 40 ? t->login_len : 40, login, sizeof login);
     subject_note(&r->log, (uint32_t)r->log.line_count, token,
         "the signature after '%s', at column %zu, is not that of this key over %s", login,

@@ -42,7 +42,7 @@ uint32_t reader_add_process(struct reader *r, const struct process_record *proce
 // Appends a sample to the log, or drops it when memory is short.
 void reader_add_sample(struct reader *r, const struct process_sample *sample);
 
-// When bytes were read, and when they can have been written: the bytes of the buffer `pending`.
+// When the bytes of the buffer `pending` were read, and when they can have been written.
 struct reading {
     int64_t read_ns;
     int64_t empty_ns;  // when the pipe was last found empty before the latest bytes were read

@@ -25,9 +25,9 @@ static double cpu_s(void)
 
 // Writes unpadded base64url. EVP_EncodeBlock uses the alphabet with + and /, and adds two
 // characters of padding.
-static void encode_secret(const unsigned char both[64], char text[89])
+static void encode_secret(const unsigned char signed_secret[64], char text[89])
 {
-    EVP_EncodeBlock((unsigned char *)text, both, 64);
+    EVP_EncodeBlock((unsigned char *)text, signed_secret, 64);
     for (char *c = text; *c; c++)
         *c = (char)(*c == '+' ? '-' : *c == '/' ? '_' : *c);
     text[86] = '\0';
@@ -36,16 +36,16 @@ static void encode_secret(const unsigned char both[64], char text[89])
 static void append_token(struct buf *out, uint32_t token)
 {
     static const char path[] = "/activate";
-    unsigned char input[sizeof path - 1 + 32] = {0}, both[64] = {0};
+    unsigned char input[sizeof path - 1 + 32] = {0}, signed_secret[64] = {0};
     char email[NAMES_MAX], login[NAMES_MAX], secret[89];
 
     names_email(email, token);
     names_login(login, token);
-    memcpy(both, &token, sizeof token);
+    memcpy(signed_secret, &token, sizeof token);
     memcpy(input, path, sizeof path - 1);
-    memcpy(input + sizeof path - 1, both, 32);
-    HMAC(EVP_sha256(), key, sizeof key, input, sizeof input, both + 32, NULL);
-    encode_secret(both, secret);
+    memcpy(input + sizeof path - 1, signed_secret, 32);
+    HMAC(EVP_sha256(), key, sizeof key, input, sizeof input, signed_secret + 32, NULL);
+    encode_secret(signed_secret, secret);
     buf_printf(out, "%s1,%s,%s,%s,12345", token % LIMIT ? "," : "", email, login, secret);
 }
 
@@ -60,7 +60,10 @@ static void make_text(struct buf *text, uint32_t from, uint32_t until)
     }
 }
 
-static bool feed(struct reader *r, const struct buf *text, struct buf *pending, double *spent_s)
+// Gives the text to the reader, and adds the processor time that it took to *spent_s. False when
+// memory is short.
+static bool feed_reader(
+    struct reader *r, const struct buf *text, struct buf *pending, double *spent_s)
 {
     double before_s = cpu_s();
 
@@ -75,7 +78,8 @@ static bool feed(struct reader *r, const struct buf *text, struct buf *pending, 
     return true;
 }
 
-static bool run(uint32_t tokens, double *spent_s)
+// Measures the reader with so many tokens. False when its log does not hold exactly these tokens.
+static bool run_bench(uint32_t tokens, double *spent_s)
 {
     enum { PART = 100000 };
     const struct process_record process = {.pid = 1};
@@ -88,7 +92,7 @@ static bool run(uint32_t tokens, double *spent_s)
     bool ok = reader_init(&r, key, tokens, &e) && reader_add_process(&r, &process) == 0;
     for (uint32_t from = 0; ok && from < tokens; from += PART) {
         make_text(&text, from, tokens - from < PART ? tokens : from + PART);
-        ok = feed(&r, &text, &pending, spent_s);
+        ok = feed_reader(&r, &text, &pending, spent_s);
     }
     ok = ok && r.tokens == tokens && r.log.delivery_count == tokens;
     for (size_t i = 0; ok && i < r.log.delivery_count; i++)
@@ -109,7 +113,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: reader_bench TOKENS\n");
         return 64;
     }
-    if (!run(tokens, &spent_s)) {
+    if (!run_bench(tokens, &spent_s)) {
         fprintf(stderr, "reader_bench: the reader did not give back what it was fed\n");
         return 70;
     }

@@ -13,7 +13,7 @@ static int make_secret(void **state)
     return 0;
 }
 
-// True when a log with this text tells the secret.
+// True when the secret is found in a log with this text.
 static bool tells(const char *text)
 {
     char path[] = "/tmp/mailproof-tells.XXXXXX";
@@ -40,7 +40,8 @@ static const char *hex(bool capitals)
     return text;
 }
 
-// The base64 of the secret behind `before` other bytes and before 32 more.
+// Returns the base64 of `before` other bytes, the secret and 32 more bytes; url: in the alphabet of
+// URLs, without padding.
 static const char *base64(size_t before, bool url)
 {
     static char text[200];

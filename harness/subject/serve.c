@@ -43,9 +43,9 @@ void serve_fail(struct subject *s, const struct err *failure)
     pthread_mutex_unlock(&s->lock);
 }
 
-// Returns the mood of an instance's sender. If the sender was ended by another thread or by its own
-// death, closes its descriptor: only this thread may do that.
-static enum sender_mood mood_of(struct subject *s, struct instance *in)
+// Closes the descriptor of an instance's sender if another thread or its own death has ended it:
+// only this thread may do that. Returns the sender's mood.
+static enum sender_mood update_sender(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
     enum sender_mood mood = in->mood;
@@ -81,9 +81,10 @@ static bool take_subject_lines(struct subject *s, struct instance *in, int64_t n
 
     if (!s->config.sender)
         return ok;
-    enum sender_mood mood = mood_of(s, in);
+    enum sender_mood mood = update_sender(s, in);
     for (; ok && line < s->reader.log.line_count; line++) {
         ok = mock_sender_line(&in->sender, &s->reader.log, line, mood);
+        // A job that was refused must come again, so this reading of it does not count.
         reader_refuse(&s->reader, line);
     }
     return ok;
@@ -106,7 +107,7 @@ static int64_t give_due_answers(struct subject *s, int64_t now)
 
     for (int i = 0; s->config.sender && i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
-        enum sender_mood mood = mood_of(s, in);
+        enum sender_mood mood = update_sender(s, in);
         if (mock_sender_say(&in->sender, &s->reader.log, mood, now))
             note_sender_death(s, in);
         unsaid += in->sender.fd >= 0 ? in->sender.count + in->sender.out.len : 0;
@@ -211,13 +212,14 @@ static size_t read_allowance(struct subject *s, struct instance *in, int64_t now
     pthread_mutex_lock(&s->lock);
     int64_t rate = p->rate;
     pthread_mutex_unlock(&s->lock);
-    if (rate <= 0) {
+    if (rate <= 0) { // READER_UNLIMITED is negative
         p->budget = 0;
         p->since_ns = now;
         return rate == 0 ? 0 : SIZE_MAX;
     }
     p->budget += (double)rate * (double)(now - p->since_ns) / 1e9;
-    // Unused budget is kept up to that of a tenth of a second.
+    // Unused budget is kept up to that of a tenth of a second, and a byte, so that the lowest rate
+    // gets one, too.
     p->budget = p->budget > (double)rate / 10 + 1 ? (double)rate / 10 + 1 : p->budget;
     p->since_ns = now;
     *next_ns = clock_min(*next_ns, now + step_ns);
@@ -285,6 +287,7 @@ static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_
         // The poll watched this output and reported nothing, so it was empty at asleep_ns or later.
         if (output->events && !output->revents)
             in->empty_ns = asleep_ns;
+        // When to look again does not matter here: fill_subject_poll asks again.
         size_t allowed = output->revents ? read_allowance(s, in, clock_now_ns(), &(int64_t){0}) : 0;
         // A limit for each turn: if one collector writes without a pause, the lines of the others
         // must not be read late.

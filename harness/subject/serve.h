@@ -25,8 +25,8 @@ struct pace {
 // One of the collectors that run side by side. Its processes follow each other: when one ends, the
 // next may be started.
 struct instance {
-    pid_t pid; // 0: no process at the moment
-    int pidfd, out, log;
+    pid_t pid;           // 0: no process at the moment
+    int pidfd, out, log; // out: where its output is read; -1: closed
     off_t log_began;     // length of the log file when the process was started
     double cpu_before_s; // processor time that the process had used when the present log began
     uint32_t process;    // index of the living process in the log

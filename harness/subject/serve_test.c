@@ -178,7 +178,8 @@ static void a_process_in_another_group_ends_too(void **state)
     alarm(0);
 }
 
-// A process that has left its group is not killed with it, and writes for ever.
+// A process that has left its group is not killed with the group, and writes until the harness
+// closes the output.
 static void a_flood_ends_the_run(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "setsid yes & exec sleep 1000", NULL};

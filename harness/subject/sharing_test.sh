@@ -1,6 +1,6 @@
 #!/bin/sh
-# The example that shares a queue: two at once, one of them killed and started again, and a server
-# that is killed. Every token is sent, and of no more than one line for each death twice.
+# Tests examples/sharing.py, a collector that shares a queue: two run at once, one is killed and
+# started again, the server is killed. Every token is sent, and a death repeats at most one line.
 set -eu
 
 # shellcheck source=migrations/test_lib.sh

@@ -131,7 +131,7 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
     spec.out = out[1];
     spec.err = in->log;
     in->log_began = lseek(in->log, 0, SEEK_END);
-    spec.death_signal = SIGKILL;
+    spec.death_signal = SIGKILL; // which it gets if this thread or the harness dies
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
     record.pid = start_marked(s, index, &spec, record.started_ns, e);

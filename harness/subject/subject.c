@@ -264,6 +264,7 @@ struct subject_log *subject_log(struct subject *s)
 bool subject_begin_log(struct subject *s, const struct subject_new_log *to, struct subject_log *log,
     struct subject_cost *cost, struct err *e)
 {
+    // What ended processes have left is known after LITTER_GRACE_NS; the answers have 5 s more.
     const int64_t deadline = clock_now_ns() + LITTER_GRACE_NS + 5 * NS_PER_S;
     struct log_order order = {.to = to, .log = log, .cost = cost};
 
@@ -298,6 +299,7 @@ bool subject_begin_log(struct subject *s, const struct subject_new_log *to, stru
 static bool make_instances(struct subject *s, struct err *e)
 {
     s->instances = calloc((size_t)s->config.instances, sizeof *s->instances);
+    // + 1, because calloc may return NULL for no items.
     s->tries = calloc(s->config.token_count + 1, sizeof *s->tries);
     if (!s->instances || !s->tries)
         return err_memory(e);

@@ -169,7 +169,7 @@ static void lines_come_in_pieces(void **state)
     assert_int_equal(f->reader.seen_ns[3], 0);
 }
 
-// A signal came at 150, when so many bytes stood in the pipe as the first line and a half has.
+// A signal came at 150, when the pipe held the first line and a part of the second.
 static void a_line_was_written_before_it_was_seen(void **state)
 {
     struct fixture *f = *state;
@@ -265,7 +265,7 @@ static void assert_started(const char *collector, const char *program, size_t ar
     command_fini(&c);
 }
 
-// --collector overrules the scenario's command, even when it names the reference collector.
+// --collector replaces the scenario's command, even when --collector names the reference collector.
 static void the_right_collector_is_started(void **state)
 {
     assert_started(NULL, "theirs", 1);

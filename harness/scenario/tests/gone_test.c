@@ -1,7 +1,7 @@
 #include "base/unit.h"
 #include "scenario/gone.h"
 
-// True if a row of the table under "Upgrading" has both, in this order.
+// True if a row of the table under "Upgrading" has the old word and, behind it, what to write now.
 static bool tells(const char *page, const struct gone *g)
 {
     for (const char *row = strstr(page, "### Upgrading"); row && *row; row += *row != 0) {
@@ -19,7 +19,7 @@ static bool tells(const char *page, const struct gone *g)
     return false;
 }
 
-// CHANGELOG_MD has each row.
+// The changelog has each row of the table in gone.c.
 static void the_changelog_tells_each(void **state)
 {
     char *page = calloc(1, 1 << 20);

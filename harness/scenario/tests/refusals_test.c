@@ -55,7 +55,7 @@ static void refuses_what_is_too_large(void **state)
     buf_fini(&many);
 }
 
-// YAML would not read a plain key of this length back.
+// A name has at most 255 bytes, because YAML does not read a long plain key back.
 static void refuses_names_that_cannot_be_written(void **state)
 {
     static const char after[] = "\n    : 1\n";
@@ -75,7 +75,7 @@ static void refuses_names_that_cannot_be_written(void **state)
     buf_fini(&text);
 }
 
-// A server gets its settings on its command line.
+// A server gets its settings on its command line, so their number and length are limited.
 static void refuses_settings_beyond_their_limits(void **state)
 {
     static const char *const answers[] = {
@@ -98,7 +98,7 @@ static void refuses_settings_beyond_their_limits(void **state)
     }
 }
 
-// A folder reads as empty, and a device may never end.
+// Recorded arrivals must be a regular file: a folder reads as empty, and a device may never end.
 static void refuses_recordings_that_are_no_files(void **state)
 {
     static const struct wrong cases[] = {

@@ -265,8 +265,8 @@ static void an_option_may_choose_any_provider(void **state)
     scenario_fini(&s);
 }
 
-// The key sets the mode. Older scenarios set it by the variable, and some of them use the older
-// name of the mode.
+// The key `dequeue` sets the mode. Older scenarios set it by MAILROOM_DEQUEUE, and some of them
+// call shared by its older name, skip-locked.
 static void dequeue_is_set_in_two_ways(void **state)
 {
     static const struct {

@@ -101,7 +101,7 @@ static void plain_scenarios_are_accepted(void **state)
     globfree(&shipped);
 }
 
-// What the user's own options say is the user's, and --collector replaces the file's command.
+// A value that an option gives is the user's own, and --collector replaces the file's command.
 static void options_are_the_users(void **state)
 {
     static const char *const items[] = {"collector.command=[id]", "collector.env.LD_PRELOAD=/x.so",
@@ -147,11 +147,11 @@ static void the_mark_tells_ones_own_results(void **state)
     write_marked("");
     refuses("scenario.yaml", &untrusted, "scenario.yaml:6:22: ", "'id'");
 
-    // Others could have read the key.
+    // Others who can read the key could make marks, too, so no mark counts.
     assert_int_equal(chmod("state/mailproof/mark-key", 0640), 0);
     refuses("scenario.yaml", &own, "scenario.yaml:6:22: ", "'id'");
 
-    // Another machine has another key.
+    // On another machine there is no key, or another one, so the mark does not count there.
     assert_int_equal(unlink("state/mailproof/mark-key"), 0);
     refuses("scenario.yaml", &own, "scenario.yaml:6:22: ", "'id'");
     struct buf other;

@@ -197,13 +197,13 @@ static void bytes_that_are_no_character_are_replaced(void **state)
 {
     assert_mended("für 1 € 😀 \xf4\x8f\xbf\xbf", "für 1 € 😀 \xf4\x8f\xbf\xbf");
     assert_mended("f\xfcr", "f?r");
-    assert_mended("a\x1b[2J\xc2\x9b\x7f", "a?[2J???"); // a terminal would obey these
+    assert_mended("a\x1b[2J\xc2\x9b\x7f", "a?[2J???"); // a terminal would act on these
     // NOLINTNEXTLINE(misc-misleading-bidirectional): no reader is misled by an escape
     assert_mended("a\xe2\x80\xae"
                   "b\xd8\x9c",
         "a???b??");                                   // these turn the direction of text
     assert_mended("\x82\xac 1 \xe2\x82", "?? 1 ??");  // both ends of a text that was cut
-    assert_mended("\xc0\xaf \xe0\x80\xaf", "?? ???"); // longer than need be
+    assert_mended("\xc0\xaf \xe0\x80\xaf", "?? ???"); // longer than needed
     assert_mended("\xed\xa0\x80", "???");             // half of a pair of UTF-16
     assert_mended("\xf4\x90\x80\x80\xff", "?????");   // beyond the last character
 }
