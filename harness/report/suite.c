@@ -264,6 +264,7 @@ static int64_t time_left_ns(const struct suite *s)
     return left_ns > 0 ? left_ns : 0;
 }
 
+// Puts the counts of all rows' runs, and about how long the runs that are left will take.
 static void put_totals(struct terminal_line *l, const struct suite *s)
 {
     int runs = 0, done = 0, passed = 0, skipped = 0;
