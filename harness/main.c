@@ -126,6 +126,7 @@ static void name_owners(const char *option, struct err *e)
     }
 }
 
+// Runs a subcommand, whose name is argv[0], or prints its help. Returns the exit code.
 static int run_subcommand(const struct command *c, int argc, char **argv)
 {
     struct options o;
