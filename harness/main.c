@@ -71,6 +71,7 @@ int cli_fail(const struct err *e)
 
 int cli_worse(int a, int b)
 {
+    // The worst first. print_help says what the numbers mean.
     static const int order[] = {EXIT_INTERNAL, 1, EXIT_USAGE, 2, 3, 4};
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
@@ -125,6 +126,7 @@ static void name_owners(const char *option, struct err *e)
     }
 }
 
+// Runs a subcommand, whose name is argv[0], or prints its help. Returns the exit code.
 static int run_subcommand(const struct command *c, int argc, char **argv)
 {
     struct options o;
@@ -132,7 +134,7 @@ static int run_subcommand(const struct command *c, int argc, char **argv)
     int code;
 
     if (!options_parse(&o, c->scope, argc, argv, &e)) {
-        if (o.foreign)
+        if (o.foreign) // the refused option, when only other subcommands take it
             name_owners(o.foreign, &e);
         code = cli_fail(&e);
     } else if (o.help) {
@@ -182,9 +184,9 @@ static int complete_words(const char *shell)
     return EXIT_USAGE;
 }
 
-// Returns the exit code, or reports that the output could not be written. A reader that goes away,
+// Returns `code`, or reports that the output could not be written. A reader that goes away,
 // as `head` does, has read enough, so that is no error.
-static int finish(int code)
+static int finish_output(int code)
 {
     bool written = !ferror(stdout) && fflush(stdout) == 0;
     struct pollfd out = {.fd = STDOUT_FILENO};
@@ -195,7 +197,7 @@ static int finish(int code)
     return EXIT_INTERNAL;
 }
 
-static int do_what_is_asked(int argc, char **argv)
+static int run_command_line(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const struct command *c = find_subcommand(name);
@@ -237,5 +239,5 @@ int main(int argc, char **argv)
     if (!hold_standard_streams())
         return EXIT_INTERNAL;
     interrupt_install();
-    return finish(do_what_is_asked(argc, argv));
+    return finish_output(run_command_line(argc, argv));
 }

@@ -110,8 +110,8 @@ static size_t ways_seen(const struct comparison *c)
 // that failed in one way.
 static bool fails_more(const struct failed *one, const struct failed *other, size_t ways)
 {
-    // Half for each direction; half of that for the test of all failed runs together, and half for
-    // the tests of the single ways.
+    // Half of the false alarms are those of correctness, half those of speed. Of this half, one
+    // half is for the test of all failed runs together, the other for the tests of the single ways.
     const double alpha = FALSE_ALARMS / 2 / 2;
 
     if (stats_hits_p(other->any, other->runs, one->any, one->runs) <= alpha)
@@ -189,7 +189,7 @@ static enum change judge_row(
 }
 
 // Counts the judged metrics that every run of both sides has. `values` has room for the values of
-// the larger side.
+// the larger side; what is left in it is not used.
 static size_t count_measured(const struct comparison *c, double *values)
 {
     size_t count = 0;
@@ -234,6 +234,7 @@ static bool compare_speed(struct comparison *c, struct err *e)
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 
     c->confidence = 1 - alpha;
+    // If not even sides that do not overlap would differ by the test, no row is judged.
     c->too_few = stats_smallest_p(c->base->count, c->new->count) > alpha;
     for (size_t i = 0; ok && i < JUDGED; i++)
         ok = compare_metric(c, i, base, new, alpha, e);

@@ -89,6 +89,7 @@ const char *change_name(enum change change);
 // Returns the exit code of a comparison: 4 for worse, 2 for unknown, else 0.
 int change_exit_code(enum change change);
 
+// Adds a copy of the run. False without memory.
 bool side_add(struct side *s, const struct stored *run);
 void side_fini(struct side *s);
 

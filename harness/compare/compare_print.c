@@ -51,7 +51,7 @@ static void put_change(const struct compared *row, const char *base, struct buf 
     double high = higher ? row->ratio.high - 1 : 1 - row->ratio.low;
 
     // One side's median is zero or infinite, for example because most of its runs were
-    // inconclusive.
+    // inconclusive. Worse is then lower where more is better, and higher elsewhere.
     if (!is_ratio(ratio)) {
         buf_printf(out, "beyond measure %s than that of %s",
             row->more_is_better == (row->change == CHANGE_WORSE) ? "lower" : "higher", base);

@@ -6,7 +6,7 @@
 
 #define RUNS 10
 #define SERIES 1000
-#define FLAKY 300 // number of series in the tests whose series have more runs
+#define FLAKY 300 // number of series in the tests of chance failures
 
 // How much two runs of one collector on a shared machine differ, about.
 static double noise = 0.1;
@@ -280,7 +280,7 @@ static void nothing_is_printed_as_nan(void **state)
     side_fini(&new);
 }
 
-// Only what is unknown is named.
+// The verdict names the metrics whose change is unknown, and no others.
 static void the_speed_is_not_named_when_it_is_known(void **state)
 {
     struct comparison c = {.correctness = CHANGE_UNKNOWN,
@@ -362,7 +362,8 @@ static void curves_of_both_sides(void **state)
     side_fini(&new);
 }
 
-// A damaged result.json may hold such a value. The axis has no step for it.
+// A damaged result.json may hold the smallest double. An axis has no step for it, and drawing must
+// end all the same.
 static void the_smallest_value_is_not_drawn(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};

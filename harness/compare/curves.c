@@ -35,6 +35,7 @@ struct curve {
     struct point points[PERCENTILES];
 };
 
+// Returns the latency in ms, from the intended insert if the run has that.
 static double percentile_value(const struct stored *run, const struct percentile *p)
 {
     double intended = run->values[p->intended];
@@ -75,6 +76,7 @@ static bool curve_make(struct curve *c, const struct side *side)
 
 // --- the picture -------------------------------------------------------------------------
 
+// Returns the horizontal place of percentile number i. 14 units on the left stay free.
 static double percentile_x(size_t i)
 {
     double first = percentiles[0].nines, last = percentiles[PERCENTILES - 1].nines;

@@ -25,11 +25,12 @@ static const char *css_class_of(enum change change)
 
 // --- the ratios ---------------------------------------------------------------------------
 
-// A logarithmic scale of ratios from 1 / most to most.
+// A logarithmic scale of ratios from 1 / most to most, with 1 in its middle.
 struct scale {
     double most;
 };
 
+// Returns how far a ratio lies from 1, on either side, as a logarithm.
 static double ratio_width(double ratio)
 {
     return ratio > 0 && isfinite(ratio) ? fabs(log(ratio)) : 0;
@@ -244,6 +245,7 @@ static void put_picture_text(const struct comparison *c,
     buf_fini(&text);
 }
 
+// Puts the program and the changed options of the first run of a side.
 static void put_side_program(const struct side *s, struct buf *out)
 {
     if (s->count == 0 || (!s->runs[0].program[0] && !s->runs[0].changed[0]))

@@ -38,6 +38,7 @@ static bool is_compared(const char *key)
     return strncmp(key, "tags", 4) != 0;
 }
 
+// Adds a key with its value, if both sides must have the same. Without memory the key is missing.
 static void add_setting(struct entries *all, const char *key, const char *value)
 {
     if (!is_compared(key) || !array_grow(&all->items, all->count, 1, sizeof *all->items))
@@ -88,6 +89,7 @@ static struct entries read_entries(const char *text, size_t len)
     return all;
 }
 
+// Appends a difference, the `found`-th one; NULL for a value: that side lacks the key.
 static void tell_difference(
     struct buf *out, size_t found, const char *key, const char *a, const char *b)
 {
@@ -260,6 +262,7 @@ void setup_notes(struct comparison *c)
 
 // --- stored runs by their folders ----------------------------------------------------
 
+// Adds the run in a result folder. A run that a person ended is only counted.
 static bool add_run_folder(struct side *s, const char *folder, struct err *e)
 {
     struct stored run;

@@ -116,6 +116,7 @@ size_t doctor_count_for(const struct diagnosis *d, enum weight weight, enum conc
     return count;
 }
 
+// Adds a finding of the present examination. Findings for which there is no room are dropped.
 static void add_finding(
     struct patient *p, enum weight weight, const char *advice, const char *fmt, va_list args)
 {

@@ -5,7 +5,7 @@
 #define FIRST_MIGRATION "000001_init.up.sql" // makes the tables
 
 // Asks a question to which the server answers true or false. Returns false when the query failed.
-static bool answers_yes(struct patient *p, const char *sql, bool *yes)
+static bool ask_yes_no(struct patient *p, const char *sql, bool *yes)
 {
     char text[8];
 
@@ -39,7 +39,7 @@ static void examine_schema(struct patient *p)
     bool may_create;
 
     if (!patient_ask(p, p->first, collector_sql_schema, missing, sizeof missing) ||
-        !answers_yes(p, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
+        !ask_yes_no(p, "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)",
             &may_create) ||
         !patient_ask(p, p->first,
             "SELECT format('GRANT CREATE ON SCHEMA %I TO %I; or migrate as the schema''s owner.',"
@@ -61,13 +61,13 @@ static void examine_pgcrypto(struct patient *p)
 {
     bool there, creatable, trusted;
 
-    if (!answers_yes(p, "SELECT to_regproc('gen_random_bytes') IS NOT NULL", &there) ||
-        !answers_yes(p,
+    if (!ask_yes_no(p, "SELECT to_regproc('gen_random_bytes') IS NOT NULL", &there) ||
+        !ask_yes_no(p,
             "SELECT EXISTS (SELECT FROM pg_available_extension_versions AS v, pg_roles AS r"
             " WHERE v.name = 'pgcrypto' AND r.rolname = current_user AND (r.rolsuper OR"
             " (v.trusted AND has_database_privilege(current_database(), 'CREATE'))))",
             &creatable) ||
-        !answers_yes(p,
+        !ask_yes_no(p,
             "SELECT EXISTS (SELECT FROM pg_available_extension_versions AS v, pg_roles AS r"
             " WHERE v.name = 'pgcrypto' AND r.rolname = current_user"
             " AND (r.rolsuper OR v.trusted))",
@@ -142,7 +142,7 @@ static bool functions_are_there(struct patient *p)
 {
     bool there;
 
-    if (!answers_yes(p, "SELECT EXISTS (SELECT" FUNCTIONS ")", &there))
+    if (!ask_yes_no(p, "SELECT EXISTS (SELECT" FUNCTIONS ")", &there))
         return false;
     if (!there)
         patient_good(p, "nothing to look at: the queue's functions are not there yet");
@@ -162,7 +162,7 @@ static void examine_owner(struct patient *p)
             " THEN ' (a superuser)' ELSE ' (who logs in)' END, ', '), '')" FUNCTIONS
             " AND (r.rolsuper OR r.rolcanlogin)",
             owners, sizeof owners) ||
-        !answers_yes(p, "SELECT to_regproc('mailroom_secure') IS NOT NULL", &secure_exists))
+        !ask_yes_no(p, "SELECT to_regproc('mailroom_secure') IS NOT NULL", &secure_exists))
         return;
     if (*owners)
         patient_note(p,
@@ -177,7 +177,8 @@ static void examine_owner(struct patient *p)
 // that was restored from a dump may lack these rights.
 static void examine_functions(struct patient *p)
 {
-    char lacks[200], hidden[120];
+    char lacks[200];  // which rights the owners lack
+    char hidden[120]; // tables whose rows row security may hide from them
 
     if (!functions_are_there(p) ||
         !patient_ask(p, p->first,
@@ -215,7 +216,7 @@ static void examine_collector(struct patient *p)
 {
     bool has_rights;
 
-    if (!answers_yes(p,
+    if (!ask_yes_no(p,
             "SELECT CASE WHEN to_regclass('tokens') IS NULL OR to_regclass('jobs') IS NULL THEN "
             "true"
             " ELSE has_table_privilege('tokens', 'SELECT') AND (has_table_privilege('jobs',"
@@ -233,11 +234,11 @@ static void examine_run(struct patient *p)
     char alter[200];
     bool may_make, is_collector;
 
-    if (!answers_yes(p,
+    if (!ask_yes_no(p,
             "SELECT rolsuper OR (rolcreatedb AND rolcreaterole)"
             " FROM pg_roles WHERE rolname = current_user",
             &may_make) ||
-        !answers_yes(p,
+        !ask_yes_no(p,
             "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = 'mailroom_collector'"
             " AND pg_has_role(oid, 'MEMBER'))",
             &is_collector) ||

@@ -25,7 +25,7 @@ static void examine_transactions(struct patient *p)
         p, advice_session_mode, "a transaction of several statements is refused: %.200s", why.text);
 }
 
-// True when libpq was told another pid than that of the server process, as by a pooler.
+// True when libpq was told another pid than that of the server process: a pooler made up its own.
 static bool behind_pooler(struct patient *p)
 {
     char pid[32];
@@ -36,7 +36,7 @@ static bool behind_pooler(struct patient *p)
 
 // Sets *kept to whether the second session is refused a lock that the first one holds. The lock is
 // granted if the server sees both as one session. Returns false when a query failed.
-static bool lock_is_kept(struct patient *p, bool *kept)
+static bool ask_lock_kept(struct patient *p, bool *kept)
 {
     char got[8], got_again[8], ignored[8];
     // A lock with two numbers never meets a collector's locks, which have one.
@@ -56,7 +56,7 @@ static void examine_locks(struct patient *p)
     bool kept;
 
     // Without a second session this cannot be tried, and connect_second has reported that.
-    if (!p->second || !lock_is_kept(p, &kept))
+    if (!p->second || !ask_lock_kept(p, &kept))
         return;
     if (!kept)
         patient_breaks(p, advice_session_mode,
@@ -130,7 +130,8 @@ static void examine_path(struct patient *p)
     if (!patient_ask(p, p->first, "SELECT inet_server_port()", port, sizeof port))
         return;
     snprintf(want, sizeof want, "%s", ours && *ours ? ours : "5432");
-    // A pooler has a port of its own as well, and examine_locks has reported it.
+    // A session through a Unix socket has no port. A pooler has a port of its own as well, and
+    // examine_locks has reported it.
     if (*port && strcmp(port, want) != 0 && !behind_pooler(p))
         patient_note(p,
             "Set its idle timeouts above MAILROOM_HEALTHCHECK_INTERVAL (270 s), or lower that.",

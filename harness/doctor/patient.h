@@ -1,4 +1,5 @@
-// The state that all examinations share. Internal to this folder.
+// The patient is the server that is examined, with the sessions and findings that all examinations
+// share. Internal to this folder.
 #pragma once
 
 #include "doctor/doctor.h"

@@ -4,8 +4,8 @@
 
 #define ROWS_PER_HALF 5
 
-// Returns the percentile (0 to 100) of the row after the one at `level`; 100 when the step is too
-// small to change a double.
+// Returns the percentile (0 to 100) of the row after the one at `level`. Each time that the
+// distance to 100 is halved, so is the step; 100 when the step is too small to change a double.
 static double next_level(double level)
 {
     double halvings = floor(log2(100 / (100 - level))) + 1;

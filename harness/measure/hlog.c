@@ -102,6 +102,7 @@ static void put_counts(struct buf *out, const struct histogram *h)
     }
 }
 
+// Appends the plain form of a histogram: a header and the counts, which put_counts has made.
 static void put_plain(struct buf *out, const struct histogram *h, const struct buf *counts)
 {
     put_big_endian(out, PLAIN_COOKIE, 4);

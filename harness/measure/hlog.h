@@ -12,7 +12,7 @@ MUST_USE bool hlog_write_header(
     struct buf *out, const char *comment, int64_t start_wall_ns, struct err *e);
 
 struct hlog_interval {
-    const char *tag; // NULL for none; no comma and no white space
+    const char *tag; // names a series of intervals; NULL: none; no comma and no white space
     int64_t from_ns; // ns since the start of the log
     int64_t length_ns;
     const struct histogram *histogram;

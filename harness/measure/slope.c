@@ -5,8 +5,8 @@
 // Quantile of the normal distribution for a two-sided confidence of 95%.
 static const double normal_95 = 1.959964;
 
-// Returns the variance of S, the figure of Kendall's test. Groups of t equal values make it
-// smaller.
+// Returns the variance of S, the figure of Kendall's test: the number of pairs of points that rise,
+// less those that fall. Groups of t equal values make the variance smaller.
 static double kendall_variance(const double *sorted, size_t count)
 {
     double n = (double)count, term = n * (n - 1) * (2 * n + 5);
@@ -54,7 +54,7 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
     if (ok) {
         size_t n = all_pairs(slopes, x, y, count);
         memcpy(sorted, y, count * sizeof *sorted);
-        s->level = stats_median(sorted, count);
+        s->level = stats_median(sorted, count); // this also sorts them
         // The interval comes from Kendall's test: its ends lie `within` / 2 ranks below and above
         // the median of the slopes, rounded outwards.
         double within = normal_95 * sqrt(kendall_variance(sorted, count));

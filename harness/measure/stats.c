@@ -52,7 +52,8 @@ static void count_arrangements(double *counts, size_t n, size_t m)
     }
 }
 
-// Returns P(U <= u) when both sides have the same distribution.
+// Returns P(U <= u) (see count_wins) when both sides, of n and m values, have the same
+// distribution. n + m is at most EXACT_MAX, so n * m is at most a quarter of its square.
 static double exact_below(double u, size_t n, size_t m)
 {
     double counts[EXACT_MAX / 2 * EXACT_MAX / 2 + 1] = {0};
@@ -138,8 +139,9 @@ static double two_sided_p(double u, const double *a, size_t n, const double *b, 
     return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
 }
 
-// Returns how many of the sorted ratios lie below the interval; as many lie above it. SIZE_MAX:
-// there are too few values for an interval.
+// Returns how many of the sorted ratios lie below the interval; as many lie above it. This is the
+// largest u for which P(U <= u) is at most alpha / 2. SIZE_MAX: not even u = 0 is so rare, because
+// there are too few values.
 static size_t ratios_outside(size_t n, size_t m, double alpha)
 {
     double u = -1;
@@ -183,6 +185,8 @@ double stats_smallest_p(size_t n, size_t m)
 {
     if (n == 0 || m == 0)
         return 1;
+    // Of the (n + m)! / (n! m!) orders of the values, two keep the sides apart. lgamma(n + 1) is
+    // the logarithm of n!.
     return fmin(
         1, 2 * exp(lgamma((double)n + 1) + lgamma((double)m + 1) - lgamma((double)(n + m) + 1)));
 }
@@ -208,7 +212,8 @@ double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count
 
 // --- Student's t, and the beta distribution beneath it --------------------------------
 
-// Returns the continued fraction of the incomplete beta function (Lentz's method).
+// Returns the continued fraction of the incomplete beta function (Lentz's method). `tiny` takes the
+// place of a denominator that is 0.
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300, enough = 1e-14;

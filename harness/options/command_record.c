@@ -6,6 +6,7 @@
 
 #define SCENARIO_TEXT_MAX (4u << 20)
 
+// Returns version and commit of this program. Only environment_take knows the commit.
 static const char *program_version(void)
 {
     static char text[120];
@@ -93,8 +94,9 @@ bool command_record_open(struct record *r, const struct options *o, const char *
 void command_record_close(struct record *r)
 {
     struct err ignored;
-    // A passing record that still has a file was not finished. Without any line in it there is
-    // nothing to resume, so it is removed.
+    // A passing record (not of a shard) that still has a file was not finished. Without any line in
+    // the file there is nothing to resume, so the file is removed. `forgot`: it has lines that are
+    // not kept in memory.
     bool unfinished = r->passing && r->file;
     bool has_lines = unfinished && (r->forgot || json_array_size(r->lines) > 0);
 

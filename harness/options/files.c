@@ -16,7 +16,7 @@ bool files_dated_folder(
 }
 
 // Removes a file that was written in part, but never a pipe or a device. Keeps errno.
-static void discard(const char *path)
+static void remove_partial_file(const char *path)
 {
     int why = errno;
     struct stat st;
@@ -37,7 +37,7 @@ bool file_write(const char *option, const char *path, const struct buf *text, st
     if (file && fclose(file) != 0)
         ok = false;
     if (file && !ok)
-        discard(path);
+        remove_partial_file(path);
     return ok || err_sys(e, ERR_SYSTEM, "--%s: cannot write %.500s", option, path);
 }
 

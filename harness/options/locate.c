@@ -6,6 +6,7 @@
 
 #include "os/paths.h"
 
+// Adds the scenarios of a folder. ERR_USAGE when it has none.
 static bool add_folder(struct paths *p, const char *dir, struct err *e)
 {
     char pattern[PATH_MAX], stored[PATH_MAX], verdict[PATH_MAX];
@@ -125,6 +126,7 @@ bool locate_no_tag(const struct tag_search *search, struct err *e)
     const int len = (int)strlen(search->seen) - 1; // without the last comma
     char text[80];
 
+    // A list of all tags helps only if none of them is near to the wanted one.
     if (*search->near.best || len < 0)
         return err_set(e, ERR_USAGE, "no scenario carries the tag '%.100s'%s", search->tag,
             suggest_text(&search->near, text, sizeof text));

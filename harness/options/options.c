@@ -231,7 +231,8 @@ static bool refuse_missing_value(size_t row, struct err *e)
     return err_set(e, ERR_USAGE, "option '--%s' needs a value", table[row].name);
 }
 
-// Stores the value of an option; NULL for a flag. False when the value is refused.
+// Stores the value of the option in a row of the table; NULL for a flag. False when the value is
+// refused.
 static bool take_option(struct options *o, size_t row, const char *value, struct err *e)
 {
     char *field = (char *)o + table[row].at;
@@ -353,6 +354,7 @@ static bool is_ambiguous(const char *word, enum option_scope scope, struct err *
     return true;
 }
 
+// Sets the error for a word that getopt_long has refused. Returns false.
 static bool refuse_option(
     const char *word, const char *command, enum option_scope scope, struct err *e)
 {

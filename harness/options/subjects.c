@@ -3,7 +3,8 @@
 #include "scenario/needs.h"
 #include "subject/manifest.h"
 
-// Makes an override such as "collector.promises=[no_loss, order]", which the caller owns.
+// Makes an override such as "collector.promises=[no_loss, order]", which the caller frees. False
+// without memory.
 static bool print_promises(char **out, int promises)
 {
     struct buf text;
@@ -17,7 +18,8 @@ static bool print_promises(char **out, int promises)
     return *out;
 }
 
-// Makes the overrides of --subject: its name, its layout and its promises.
+// Makes the overrides of --subject: the subject's name, that its tables are not ours (layout
+// foreign), and the promises that its manifest names.
 static bool take_subject(struct subject_sets *sets, const char *name, struct err *e)
 {
     struct manifest m = {0};

@@ -9,6 +9,7 @@
 // exactly.
 #define SEED_MAX ((1ull << 53) - 1)
 
+// Reads a whole number from min to max. ERR_USAGE names the option.
 static bool parse_option_number(const char *name, const char *text, unsigned long long min,
     unsigned long long max, unsigned long long *value, struct err *e)
 {
@@ -43,6 +44,8 @@ bool values_count(const char *name, const char *text, int most, int *value, stru
     return true;
 }
 
+// Reads the value of --scale. It begins with a digit: strtod alone would take blanks and a sign,
+// too.
 static bool read_scale(const char *text, double *scale, struct err *e)
 {
     char *end;
@@ -78,7 +81,7 @@ static bool read_promises(struct options *o, const char *value, struct err *e)
 // Stores the value of --postgres. A word that is neither a provider nor a conninfo nor a URI is
 // refused, because it is a mistake and not the name of a database. env:NAME stands for the value of
 // that environment variable.
-static bool take_postgres(struct options *o, const char *value, struct err *e)
+static bool read_postgres(struct options *o, const char *value, struct err *e)
 {
     // env: exists because everybody on the machine can read our arguments, but not our environment.
     if (strncmp(value, "env:", 4) == 0) {
@@ -112,7 +115,7 @@ bool values_read(struct options *o, enum read_id id, const char *value, struct e
 
     switch (id) {
     case READ_POSTGRES:
-        return take_postgres(o, value, e);
+        return read_postgres(o, value, e);
     case READ_SEED:
         if (!parse_option_number("seed", value, 0, SEED_MAX, &number, e))
             return false;

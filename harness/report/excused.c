@@ -6,8 +6,8 @@ bool excused_whole(const struct report *r, enum metric_id id)
            !r->result->broken[id] && !r->result->doubted[id];
 }
 
-// Appends for each verb how long a fault may excuse the subject after its end, and how long one did
-// at most. Verbs of which no fault began are left out.
+// Appends for each verb (a kind of fault) how long such a fault may excuse the subject after its
+// end, and how long one did at most. Verbs of which no fault began are left out.
 static void append_fault_excuses(const struct report *r, struct buf *out)
 {
     for (int id = 0; id < VERB_COUNT; id++) {

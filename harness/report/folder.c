@@ -96,7 +96,7 @@ void folder_stamp(char stamp[FOLDER_STAMP_LEN])
 }
 
 // Makes the run's folder. Its name ends with a number when another run began in the same second.
-static bool make_unique(
+static bool make_run_folder(
     struct folder *f, const char *parent, const struct scenario *s, struct err *e)
 {
     char stamp[FOLDER_STAMP_LEN], name[80];
@@ -128,7 +128,7 @@ bool folder_make(struct folder *f, const struct scenario *s, const char *out, st
     *f = (struct folder){0};
     if (!path_join(parent, out, s->name, e))
         return false;
-    if (!path_make(parent, e) || !make_unique(f, parent, s, e))
+    if (!path_make(parent, e) || !make_run_folder(f, parent, s, e))
         return err_prefix(e, "--out");
     return path_join(f->logs, f->path, "logs", e) && path_make(f->logs, e) &&
            write_folder_scenario(f, s, e) && copy_arrivals(f, s, e);
@@ -225,6 +225,7 @@ void folder_fini(struct folder *f)
     *f = (struct folder){0};
 }
 
+// Opens the server's log at a byte of it; NULL: there is no log, or it cannot be read.
 static FILE *open_server_log(const char *server_log, long from_byte)
 {
     FILE *file = server_log ? fopen(server_log, "re") : NULL;

@@ -5,10 +5,11 @@
 
 #include "report/suite.h"
 
-// Bytes of a result (KEPT) and of a server's data while it runs (SERVER), measured with the
-// scenario `steady` at 200 and 2000 tokens a second. report.html is most of a small result.
+// Bytes of a result (KEPT) and of a server's data while it runs (SERVER): a fixed part, and one for
+// each token of the run. They were measured with the scenario `steady` at 200 and 2000 tokens a
+// second. report.html is most of a small result.
 #define KEPT_RUN (400 << 10)
-#define KEPT_TOKEN 16   // of each token of a run, beside KEPT_RUN
+#define KEPT_TOKEN 16
 #define KEPT_TRIAL 3000 // a trial's rows, and what collector and server log in it
 #define SERVER (64 << 20)
 #define SERVER_TOKEN 1500

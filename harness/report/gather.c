@@ -11,6 +11,7 @@ static const char *run_name(const char *folder)
     return slash ? slash + 1 : folder;
 }
 
+// Orders folders by the name of the run, which begins with its time; runs of one name by path.
 static int newest_first(const void *a, const void *b)
 {
     const char *const *left = a, *const *right = b;

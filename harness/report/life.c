@@ -153,6 +153,7 @@ struct events {
     bool failed;
 };
 
+// A life_tell that keeps the event in struct events, to be sorted later.
 static void keep_event(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct events *kept = context;
@@ -206,8 +207,8 @@ static void record_text(const struct ledger *l, uint32_t token, char *out, size_
             NOUN(t->attempts, "attempt", "attempts"));
 }
 
-// Returns in words where a token still waits; "": nowhere. In shared mode a token is first taken,
-// and is confirmed after it was written.
+// Returns in words where a token still waits at the end; "": nowhere. In shared and leased mode it
+// waits until its delivery is confirmed, in the other modes until the cursor has passed it.
 static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 {
     if (scenario_shares(l->scenario))

@@ -1,6 +1,8 @@
 #include "report/met.h"
 
-static const int64_t before_ns = NS_PER_S, overdue_after_ns = 2 * NS_PER_S;
+static const int64_t before_ns = NS_PER_S;            // how long an ended fault may have an effect
+static const int64_t overdue_after_ns = 2 * NS_PER_S; // a token may wait so long after its batch
+                                                      // timeout
 
 // Returns the time of the last delivery or answer; 0 without one.
 static int64_t last_seen_ns(const struct ledger *l, uint32_t token)

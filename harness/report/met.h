@@ -6,7 +6,7 @@
 // The time, on the run's clock, in which a fault can explain what became of a token.
 struct met {
     int64_t from_ns, until_ns;
-    bool overdue; // the token was never delivered, or in leased mode has no outcome
+    bool overdue; // the token was never delivered, or in leased mode never sent, dead or expired
 };
 
 // Returns the time in which a fault can explain the token: from a second before its intended time

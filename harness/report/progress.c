@@ -7,6 +7,7 @@
 
 static const int64_t plain_every_ns = 5 * NS_PER_S;
 
+// Writes a bar such as "[#####....]" of the load's planned time. Without such a time it is full.
 static void progress_bar(char *out, size_t size, const struct progress *p)
 {
     enum { WIDTH = 20 };

@@ -21,6 +21,7 @@ struct progress {
     size_t faults, faults_planned;
 };
 
+// Shows the progress. It may be called often, and itself limits how often a line is printed.
 void progress_show(struct progress *p);
 
 // Removes the progress from a terminal, so that later output starts on an empty line.

@@ -35,8 +35,8 @@ bool rejudge_token(const struct ledger *l, const char *text, uint32_t *token, st
     uint32_t segment;
     char *end;
 
-    // A login may contain the segment of a soak. The token's name in messages has none, and means
-    // the same token.
+    // A login may contain the segment of a soak, one of its runs. A name without it means the same
+    // token.
     if (!names_token(text, strcspn(text, "@"), token, &segment)) {
         // UINT32_MAX stands for a text that names no token.
         unsigned long number = strtoul(digits, &end, 10);

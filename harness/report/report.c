@@ -109,7 +109,7 @@ bool report_repeat_of(
         buf_append_str(out, " --collector ");
         append_word(out, collector);
     }
-    // A conninfo may hold a password, so it is not stored.
+    // A conninfo may hold a password, so it is not stored, and the user must fill it in.
     if (strcmp(s->postgres.provider, "url") == 0)
         buf_append_str(out, " --postgres CONNINFO");
     return !out->failed;

@@ -102,7 +102,8 @@ static void a_run_without_a_verdict_is_told(void **state)
     buf_fini(&document);
 }
 
-// The row of a repeated scenario has one word for all of its runs.
+// The row of a repeated scenario has one word for all of its runs. A run that failed is not hidden
+// by a later one that passed.
 static void a_row_keeps_a_failed_run(void **state)
 {
     struct suite_run failed = {.scenario = "a",
@@ -184,8 +185,8 @@ static void assert_life(const char *text, const char *want)
     story_fini(&t);
 }
 
-// The batch timeout is 100 ms. A token that is inserted at 1.000 s and never delivered is overdue
-// at 3.100 s or, with a fault of 1.5 s, at 4.600 s.
+// A token that is not delivered is overdue 2 s after its batch timeout, here 100 ms. One of 1.000 s
+// is overdue at 3.100 s or, with a fault of 1.5 s, at 4.600 s.
 static void a_life_has_the_faults_that_explain_it(void **state)
 {
     assert_life("token 0 at 1000\n"
@@ -206,7 +207,7 @@ static void a_life_has_the_faults_that_explain_it(void **state)
         "1.200 read from collector \n");
 }
 
-// A fault that is left out only at its end has times, but it is not one that took effect.
+// A fault may be left out as late as at its end. It then has times, but did not take effect.
 static void a_fault_left_out_did_not_take_effect(void **state)
 {
     static struct story t;
@@ -257,7 +258,7 @@ static double commits_in_row(const char *csv, int row)
     return *csv == ',' ? NAN : strtod(csv, NULL);
 }
 
-// Two samples lie in one second, after one without a sample. No growth is lost or counted twice.
+// Two samples lie in one second, and none in the second before. No growth is lost or counted twice.
 static void each_second_has_the_growth_since_the_second_before(void **state)
 {
     static struct story t;
@@ -305,8 +306,8 @@ static void assert_groups(const char *text, enum metric_id id, const char *want)
     story_fini(&t);
 }
 
-// A fault is named only where it lies at the end of each group, or ahead of it. What goes on all
-// the time is told by its times, however many faults there were meanwhile.
+// A fault is named only where it lies at the end of each group, or ahead of it. Tokens that break
+// an invariant all the time are told by their times, however many faults there were meanwhile.
 static void groups_name_the_fault_that_explains_them(void **state)
 {
     assert_groups("token 0 at 1000\ntoken 1 at 1050\ntoken 2 at 4000\n"
@@ -379,7 +380,7 @@ static void an_index_begins_with_the_failures_that_stand(void **state)
     assert_true(workdir_remove_tree(dir));
 }
 
-// A row says why a run is inconclusive, and leaves the promises to its title.
+// A row says why a run is inconclusive, and shows the value of --promises only as a tooltip.
 static void an_index_says_why_in_the_row(void **state)
 {
     char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];

@@ -112,7 +112,7 @@ static void copy_log_line(char *to, const char *line)
 
 // Keeps the line as the newest of the last lines. It replaces the line before if the two differ
 // only in numbers.
-static void keep_end(struct silence *s, const char *line)
+static void keep_last_line(struct silence *s, const char *line)
 {
     char text[SILENCE_TEXT];
 
@@ -137,7 +137,7 @@ void silence_read(struct silence *s, char *log, bool foreign)
         if (line[0] == '\0')
             continue;
         count_kind(kinds, &count, line);
-        keep_end(s, line);
+        keep_last_line(s, line);
         // The first known cause counts: later lines often complain about its consequences.
         if (!s->cause[0] && likely_cause(line, foreign))
             snprintf(s->cause, sizeof s->cause, "%s", likely_cause(line, foreign));
@@ -201,7 +201,8 @@ static size_t committed_after(const struct ledger *l, int64_t ns)
     return count;
 }
 
-// True when the collector was silent. Then s->what says what was seen.
+// True when the collector wrote no line, or none for some time while tokens went on being
+// committed. Then s->what says what was seen.
 static bool is_run_silent(struct silence *s, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
@@ -248,7 +249,7 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
     }
     int status = last->status;
     double lived_s = (double)(last->ended_ns - last->started_ns) / 1e9;
-    // With these two exit codes a shell says that it cannot run a command.
+    // A shell exits with 126 or 127 when it cannot run a command.
     if (WIFEXITED(status) && (WEXITSTATUS(status) == 126 || WEXITSTATUS(status) == 127))
         snprintf(s->cause, sizeof s->cause,
             "the command, or the interpreter that it names, cannot be run (exit code %d)",

@@ -7,7 +7,7 @@
 #define SAMPLES_PER_WINDOW 2 // least number of samples in a window
 #define SECONDS_MAX 1000000
 
-static const double warm_up = 0.1;
+static const double warm_up = 0.1; // share of the run that is left out at its beginning
 
 // Where a figure comes from. KIND_LEVEL is a value of a sample; KIND_LEVEL_KB is collector_rss_kb,
 // the only one that is an integer. KIND_GROWTH is how much a counter of the samples grew per
@@ -52,7 +52,8 @@ struct span {
     size_t windows;
 };
 
-// Returns the value of a figure in a sample, in the unit of the figure.
+// Returns the value of a figure in a sample, in the unit of the figure. `at` is where the value
+// lies in the struct.
 static double sample_figure(const struct sample *s, enum slope_id id)
 {
     if (figures[id].kind == KIND_LEVEL_KB)
@@ -117,7 +118,7 @@ static bool fit_slope(struct slopes *s, enum slope_id id, const struct points *p
 }
 
 // Adds a point for each window, at the time of its middle sample.
-static bool take_samples(
+static bool add_sample_points(
     struct points *points, const struct span *span, enum slope_id id, struct err *e)
 {
     double *scratch = malloc((span->count + 1) * sizeof *scratch);
@@ -189,10 +190,10 @@ static size_t without_gaps(double *values, size_t count)
     return n;
 }
 
-// Adds a point for each window: the median of the seconds of a column that lie in it. The first
-// seconds, as many as the share `warming`, are left out.
-static bool take_column(struct points *points, const char *csv, size_t windows, double warming,
-    enum slope_id id, struct err *e)
+// Adds a point for each window: the median of the seconds of a column that lie in it, at the middle
+// of these seconds. The first seconds, as many as the share `warming`, are left out.
+static bool add_column_points(struct points *points, const char *csv, size_t windows,
+    double warming, enum slope_id id, struct err *e)
 {
     double *values = malloc(SECONDS_MAX * sizeof *values);
 
@@ -215,7 +216,8 @@ static bool take_column(struct points *points, const char *csv, size_t windows, 
 
 // --- all of them ------------------------------------------------------------------------
 
-// Finds the samples in which the server was up, without those of the warm-up.
+// Copies the samples in which the server was up, without the first ones: the share `warming` of the
+// run's time. False without memory.
 static bool find_span(struct span *span, const struct observed *o, double warming, struct err *e)
 {
     struct sample *kept = malloc((o->count + 1) * sizeof *kept);
@@ -232,11 +234,13 @@ static bool find_span(struct span *span, const struct observed *o, double warmin
     return true;
 }
 
-static bool take_points(struct points *points, const struct span *span, const char *csv,
+// Adds the points of a figure, from intervals.csv (`csv`) or from the samples in `span`.
+static bool add_figure_points(struct points *points, const struct span *span, const char *csv,
     double warming, enum slope_id id, struct err *e)
 {
-    return figures[id].kind == KIND_COLUMN ? take_column(points, csv, span->windows, warming, id, e)
-                                           : take_samples(points, span, id, e);
+    return figures[id].kind == KIND_COLUMN
+               ? add_column_points(points, csv, span->windows, warming, id, e)
+               : add_sample_points(points, span, id, e);
 }
 
 bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, struct err *e)
@@ -261,7 +265,7 @@ bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, st
     }
     for (enum slope_id id = 0; ok && id < SLOPES; id++) {
         points.count = 0;
-        ok = take_points(&points, &span, csv, warm_up, id, e) && fit_slope(s, id, &points, e);
+        ok = add_figure_points(&points, &span, csv, warm_up, id, e) && fit_slope(s, id, &points, e);
     }
     free((void *)span.samples);
     return ok;
@@ -281,7 +285,7 @@ bool slopes_segment(
     span.windows = span.count >= SAMPLES_PER_WINDOW;
     for (enum slope_id id = 0; ok && id < SLOPES; id++) {
         point.count = 0;
-        ok = take_points(&point, &span, csv, 0, id, e);
+        ok = add_figure_points(&point, &span, csv, 0, id, e);
         g->level[id] = point.count > 0 ? point.y[0] : NAN;
     }
     free((void *)span.samples);

@@ -53,5 +53,6 @@ MUST_USE bool slopes_segment(
 MUST_USE bool slopes_of_soak(
     struct slopes *s, const struct slopes_segment *segments, size_t count, struct err *e);
 
-// Appends a Markdown table.
+// Appends a Markdown table of the figures, each with its slope and whether it grows. False when
+// `out` is full.
 MUST_USE bool slopes_print(const struct slopes *s, struct buf *out);

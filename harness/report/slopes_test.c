@@ -67,7 +67,7 @@ static void segments_of_a_soak_give_a_point_each(void **state)
     struct slopes s;
     struct err e;
 
-    // The harness's memory grows by 10 KiB from one segment to the next, of which 15 take an hour.
+    // The harness's memory grows by 10 KiB from one segment to the next. There are 15 an hour.
     for (int i = 0; i < SEGMENTS; i++) {
         o.start_wall_ns = i * (240 * NS_PER_S);
         for (int k = 0; k < SECONDS; k++)

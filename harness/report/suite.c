@@ -121,7 +121,7 @@ int suite_severity(const struct suite_run *run)
 // --- words -------------------------------------------------------------------------
 
 // Returns in a word the verdict of a judged run, or the state of any other.
-static const char *name_of(enum suite_state state, enum verdict verdict)
+static const char *state_or_verdict_name(enum suite_state state, enum verdict verdict)
 {
     static const char *const names[] = {[SUITE_WAITS] = "waits",
         [SUITE_RUNS] = "runs",
@@ -133,12 +133,12 @@ static const char *name_of(enum suite_state state, enum verdict verdict)
 
 const char *suite_run_name(const struct suite_run *run)
 {
-    return name_of(run->state, run->verdict);
+    return state_or_verdict_name(run->state, run->verdict);
 }
 
 static const char *suite_state_name(const struct suite_row *r)
 {
-    return name_of(r->state, r->verdict);
+    return state_or_verdict_name(r->state, r->verdict);
 }
 
 // Returns the colour of a row by its verdict: green, red or yellow. A row without a verdict is
@@ -152,6 +152,7 @@ static const char *state_colour(const struct suite_row *r)
     return r->verdict == VERDICT_PASS ? "32" : r->verdict == VERDICT_VIOLATED ? "31" : "33";
 }
 
+// Puts a time in seconds, from a minute on in minutes and seconds, between two texts.
 static void put_time(struct terminal_line *l, const char *before, int64_t ns, const char *after)
 {
     char text[64];
@@ -167,6 +168,7 @@ static void put_time(struct terminal_line *l, const char *before, int64_t ns, co
 
 // --- the live table -----------------------------------------------------------------
 
+// Returns the width of the column of names in a table that is `columns` wide.
 static size_t name_width(const struct suite *s, size_t columns)
 {
     size_t longest = 8; // the length of the heading "scenario"
@@ -191,6 +193,7 @@ static double done_share(const struct suite *s, const struct suite_row *r)
     return (r->done + at) / r->runs;
 }
 
+// Puts a bar of which `share` (0 to 1) is filled. `width` is at most 63.
 static void put_bar(struct terminal_line *l, double share, size_t width)
 {
     char bar[64];
@@ -261,6 +264,7 @@ static int64_t time_left_ns(const struct suite *s)
     return left_ns > 0 ? left_ns : 0;
 }
 
+// Puts the counts of all rows' runs, and about how long the runs that are left will take.
 static void put_totals(struct terminal_line *l, const struct suite *s)
 {
     int runs = 0, done = 0, passed = 0, skipped = 0;
@@ -351,6 +355,7 @@ void suite_hide(struct suite *s)
 // rest.
 #define FIGURES_WIDTH 53
 
+// Puts a number at the right end of `width` columns; "-" for a NAN, which was not measured.
 static void put_figure(struct terminal_line *l, int width, double value, int digits)
 {
     char text[32];

@@ -8,9 +8,9 @@
 #include "check/check.h"
 #include "report/progress.h"
 
-#define SUITE_BROKE 160
-#define SUITE_WHY 1024
-#define SUITE_SEVERITIES 5
+#define SUITE_BROKE 160    // bytes of a text that says what broke
+#define SUITE_WHY 1024     // bytes of a text that says why a run was skipped or failed
+#define SUITE_SEVERITIES 5 // those of suite_severity: four of verdicts, and that of a failed run
 
 enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_FAILED };
 
@@ -18,14 +18,15 @@ struct suite_row {
     const char *name;   // borrowed
     int64_t planned_ns; // the length of one run: load and faults
     int runs, done;     // the number of its runs, and how many of them are over
-    int passed;
-    bool failed; // at least one of its runs
+    int passed;         // how many of these passed
+    bool failed;        // at least one of its runs
     enum suite_state state;
     enum verdict verdict;                    // worst verdict so far
     int64_t took_ns;                         // time that its finished runs took together
     double lost, duplicated, p50_ms, p99_ms; // sums of lost and duplicated, largest latencies; NAN:
                                              // nothing measured
-    char broke[SUITE_BROKE]; // what broke in the last of the worst runs, or why it is inconclusive
+    char broke[SUITE_BROKE]; // what broke in the last run with the worst verdict, or why that run
+                             // is inconclusive
 };
 
 // The result of one run. A soak of weeks keeps thousands of these structs.
@@ -45,9 +46,10 @@ struct suite_run {
 
 struct suite {
     struct suite_row *rows; // owned
-    size_t count, running;
+    size_t count, running;  // number of rows; index of the row whose run goes on
     struct suite_run *runs; // owned, with their texts; the runs that are over, in their order
-    size_t run_count, not_run;
+    size_t run_count;
+    size_t not_run;        // scenarios that the command did not come to
     const char *out;       // borrowed; the folder that holds the result folders
     const char *gaps;      // borrowed; which parts of the suite are missing; NULL or "": none
     bool soak;             // its runs are the segments of a soak
@@ -76,6 +78,8 @@ int suite_severity_of(enum verdict verdict);
 
 // Returns how bad a run is: 0 passed or skipped, SUITE_SEVERITIES - 1 failed.
 int suite_severity(const struct suite_run *run);
+
+// Returns in a word how a run ended: its verdict, "skipped" or "failed".
 const char *suite_run_name(const struct suite_run *run);
 
 // Removes the live table, so that something can be printed. suite_show draws it again.

@@ -172,6 +172,8 @@ static void print_invariants(const struct report *r, FILE *out)
     }
 }
 
+// Prints each expectation of the scenario with the figure that the run has, then the reasons why
+// the run is inconclusive.
 static void print_expectations(const struct report *r, FILE *out)
 {
     for (size_t i = 0; i < r->scenario->expect_count; i++) {

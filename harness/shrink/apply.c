@@ -32,8 +32,8 @@ static void cut_phase(struct load_phase *p, const struct span *span, int halving
 {
     double slope = (p->rate_to - p->rate_from) / (double)p->for_ns, first = p->rate_from;
 
-    // The part that is left keeps its piece of the slope, so that the rate at a fault stays what it
-    // was.
+    // The rate of a phase may rise or fall. The part that is left keeps its piece of the slope, so
+    // that the rate at a fault stays what it was, but for the halvings.
     p->rate_from = rounded_rate(ldexp(first + slope * (double)span->from_ns, -halvings));
     p->rate_to = rounded_rate(ldexp(first + slope * (double)span->to_ns, -halvings));
     cut_trace(p, span);

@@ -22,7 +22,7 @@ static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
 
     length_ns = clock_min(length_ns, load_ns);
     from_ns = clock_min(from_ns, load_ns - length_ns);
-    // In whole ms, as a scenario is written.
+    // Rounded down to whole ms, which is how a scenario's file gives times.
     from_ns = from_ns < 0 ? 0 : from_ns / NS_PER_MS * NS_PER_MS;
     if (!search_copy_best(s, &k))
         return false;

@@ -154,8 +154,9 @@ struct confirmation search_confirm(struct search *s, int times);
 // short.
 MUST_USE bool search_copy_best(struct search *s, struct sketch *k);
 
-// Tries a candidate, and owns it from now on. True when it fails; it is then the best sketch. False
-// without a trial when it equals the best one, or when the search has stopped.
+// Tries a candidate, and owns it from now on. True when it fails, which is what the search looks
+// for; it is then the best sketch. False without a trial when it equals the best one, or when the
+// search has stopped.
 bool search_attempt(struct search *s, struct sketch *candidate);
 
 // moves.c: each tries to take something away from the best sketch. A smaller one that still fails

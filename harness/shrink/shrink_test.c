@@ -2,8 +2,8 @@
 #include "plan/rng.h"
 #include "shrink/search.h"
 
-// Two phases, and a fault every 250 ms. There are 40 faults; all but the last four are in the first
-// phase.
+// Two phases, and a fault every 250 ms: 40 in all, the last five of them in the second phase. One
+// more fault kills the third collector.
 static const char yaml[] =
     "name: scenario\nsummary: x\n"
     "collector: {instances: 3, batch_timeout: 100ms}\n"
@@ -195,7 +195,7 @@ static void nothing_smaller_leaves_the_whole(void **state)
     assert_int_equal(sketch_fault_count(k, &f->whole), 41);
     assert_int_equal(sketch_load_ns(k, &f->whole), 12 * NS_PER_S);
     int asked = f->asked;
-    // Each candidate got its three chances, and no more.
+    // Each candidate was tried three times, and no more.
     assert_int_equal(asked, 3 * f->search.tried_count);
     struct confirmation c = search_confirm(&f->search, 3);
     assert_int_equal(c.asked, 0);

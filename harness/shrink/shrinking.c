@@ -12,9 +12,8 @@
 #include "scenario/units.h"
 
 #define FILE_MAX ((size_t)512 << 20)
-static const int64_t overhead_ns = 2 * NS_PER_S; // estimate of the time that a run takes in
-                                                 // addition to load and drain, used until the first
-                                                 // run has ended
+// Estimate of the time that a run takes in addition to load and drain, until the first has ended.
+static const int64_t overhead_ns = 2 * NS_PER_S;
 
 // --- the original run --------------------------------------------------------------------
 
@@ -72,8 +71,8 @@ static bool name_output(struct shrinking *h, struct err *e)
             "--output: '%.100s' should be at most 64 small letters, digits and '-', followed by "
             ".yaml",
             name);
-    // A file of this name would be taken for the scenario of a run, which may be loaded only with
-    // --trust.
+    // A file of this name would be taken for the scenario of a run, and its commands would be
+    // refused without --trust, because no run has written it.
     if (strcmp(name, "scenario.yaml") == 0)
         return err_set(e, ERR_USAGE, "--output: a result folder keeps its own scenario.yaml");
     snprintf(h->name, sizeof h->name, "%.*s", (int)len, name);

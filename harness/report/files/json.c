@@ -6,6 +6,7 @@
 
 #include "report/files/parse_json.h"
 
+// Returns a number with six digits after the point; null for a NAN, which was not measured.
 static json_t *json_number(double value)
 {
     if (isnan(value))
@@ -96,6 +97,8 @@ static json_t *json_expectations(const struct report *r)
     return list;
 }
 
+// Returns what became of the fault with this index. Times are in seconds since the load began;
+// at_s and ended_s are null if the fault never began.
 static json_t *json_fault(const struct report *r, size_t i)
 {
     const struct ledger *l = r->ledger;
@@ -157,7 +160,8 @@ static json_t *json_silence(const struct silence *s)
         s->common, "times", (json_int_t)s->times, "log_ends", ends);
 }
 
-// Returns how long after its end each kind of fault may excuse the collector, and how long it did.
+// Returns for each kind of fault how long after its end such a fault may excuse the collector, and
+// how long one did at most.
 static json_t *json_excuses(const struct report *r)
 {
     json_t *all = json_object();

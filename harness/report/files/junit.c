@@ -92,7 +92,8 @@ static void expectation_case(const struct report *r, struct buf *out, size_t i)
     trouble_case(r, &c, NULL, 0, out);
 }
 
-// An inconclusive run is an error and not a failure, because it proves nothing.
+// Appends the case that says whether the run is conclusive. An inconclusive run is an error and not
+// a failure, because it proves nothing.
 static void verdict_case(const struct report *r, struct buf *out)
 {
     struct junit_case c = {.kind = "verdict", .name = "conclusive"};
@@ -106,6 +107,8 @@ static void verdict_case(const struct report *r, struct buf *out)
     trouble_case(r, &c, r->result->reasons, r->result->reason_count, out);
 }
 
+// Counts the cases that report_junit_suite will append: one for the verdict, and one for each
+// judged invariant and each expectation.
 static struct junit_counts count_cases(const struct report *r)
 {
     struct junit_counts c = {.tests = 1, .errors = r->result->reason_count > 0};

@@ -89,6 +89,7 @@ static void answer_scrape(struct live *l)
 
 // --- the thread ---------------------------------------------------------------------------
 
+// The thread: answers clients until something is written into the pipe `stop`.
 static void *serve_live(void *context)
 {
     struct live *l = context;

@@ -107,6 +107,7 @@ static void append_expectations(const struct report *r, struct buf *out)
     }
 }
 
+// Appends for each broken invariant where its tokens lie in the run, and a few of them as examples.
 static void append_examples(const struct report *r, struct buf *out)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {

@@ -8,7 +8,7 @@
 #include "check/intervals.h"
 
 // Returns a number; null for one that is not finite, such as a quotient by 0.
-static json_t *real(double value)
+static json_t *real_or_null(double value)
 {
     return isfinite(value) ? json_real(rint(value * 1e6) / 1e6) : json_null();
 }
@@ -16,15 +16,16 @@ static json_t *real(double value)
 // Returns a percentile in ms; null for an empty histogram.
 static json_t *json_ms(const struct histogram *h, double percentile)
 {
-    return h->total ? real((double)histogram_percentile(h, percentile) / 1e6) : json_null();
+    return h->total ? real_or_null((double)histogram_percentile(h, percentile) / 1e6) : json_null();
 }
 
 static json_t *json_distribution(const struct histogram *h)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "p50", json_ms(h, 50), "p90",
         json_ms(h, 90), "p99", json_ms(h, 99), "p999", json_ms(h, 99.9), "p9999", json_ms(h, 99.99),
-        "max", json_ms(h, 100), "mean", h->total ? real(histogram_mean(h) / 1e6) : json_null(),
-        "stddev", h->total ? real(histogram_stddev(h) / 1e6) : json_null());
+        "max", json_ms(h, 100), "mean",
+        h->total ? real_or_null(histogram_mean(h) / 1e6) : json_null(), "stddev",
+        h->total ? real_or_null(histogram_stddev(h) / 1e6) : json_null());
 }
 
 // Adds to one view of latency_ms, such as "from_intended", the figures that are no metrics.
@@ -33,9 +34,11 @@ static void add_tail(json_t *latency, const char *view, const struct histogram *
     json_t *object = json_object_get(latency, view);
 
     json_object_set_new(object, "p9999", json_ms(h, 99.99));
-    json_object_set_new(object, "stddev", h->total ? real(histogram_stddev(h) / 1e6) : json_null());
+    json_object_set_new(
+        object, "stddev", h->total ? real_or_null(histogram_stddev(h) / 1e6) : json_null());
 }
 
+// Adds to latency_ms, which json.c has made, and adds the stages of which a latency is made up.
 static void add_latency(const struct report *r, json_t *root)
 {
     const struct result *v = r->result;
@@ -65,7 +68,7 @@ static void add_batches(const struct report *r, json_t *root)
             (json_int_t)s->fired[FIRED_AT_END], "fired_otherwise",
             (json_int_t)s->fired[FIRED_OTHERWISE], "size_min", (json_int_t)h->min, "size_p50",
             (json_int_t)histogram_percentile(h, 50), "size_max", (json_int_t)h->max, "size_mean",
-            real(histogram_mean(h))));
+            real_or_null(histogram_mean(h))));
 }
 
 static bool add_phase(void *list, const struct interval *i, struct err *e)
@@ -92,14 +95,14 @@ static bool any_closed_loop(const struct scenario *s)
 static void add_stalls(json_t *object, const struct stalls *s)
 {
     json_object_set_new(object, "stalls", json_integer((json_int_t)s->count));
-    json_object_set_new(object, "stall_max_ms", real((double)s->longest_ns / 1e6));
+    json_object_set_new(object, "stall_max_ms", real_or_null((double)s->longest_ns / 1e6));
 }
 
 // Returns ns per event: a thread's seconds divided by the number of its events. Null without
 // events.
 static json_t *ns_each(double seconds, double count)
 {
-    return count > 0 ? real(seconds * 1e9 / count) : json_null();
+    return count > 0 ? real_or_null(seconds * 1e9 / count) : json_null();
 }
 
 static json_t *cpu_by_group(const struct observed *o)
@@ -108,12 +111,13 @@ static json_t *cpu_by_group(const struct observed *o)
 
     // Without a sampler there are no figures. Zeros would look like a machine at rest.
     for (enum usage_group g = 0; o->sampled && g < USAGE_GROUPS; g++)
-        json_object_set_new(cpu, usage_group_name(g), real(o->cpu_s[g]));
-    json_object_set_new(cpu, "machine_busy", o->sampled ? real(o->busy_s) : json_null());
-    json_object_set_new(cpu, "machine_total", o->sampled ? real(o->total_s) : json_null());
+        json_object_set_new(cpu, usage_group_name(g), real_or_null(o->cpu_s[g]));
+    json_object_set_new(cpu, "machine_busy", o->sampled ? real_or_null(o->busy_s) : json_null());
+    json_object_set_new(cpu, "machine_total", o->sampled ? real_or_null(o->total_s) : json_null());
     return cpu;
 }
 
+// Adds what the harness itself cost, so that a reader can see whether it was the bottleneck.
 static void add_harness(const struct report *r, json_t *root)
 {
     const struct check_input *in = r->input;
@@ -121,13 +125,11 @@ static void add_harness(const struct report *r, json_t *root)
     double tokens = (double)r->ledger->log->delivery_count;
     double lines = (double)r->ledger->log->line_count;
 
-    // These figures tell what the harness itself cost, so that a reader can see whether it was the
-    // bottleneck.
     json_object_set_new(generator, "closed_loop", json_boolean(any_closed_loop(r->scenario)));
-    json_object_set_new(generator, "cpu_s", real(in->load->cpu_s));
+    json_object_set_new(generator, "cpu_s", real_or_null(in->load->cpu_s));
     json_object_set_new(
         generator, "ns_per_token", ns_each(in->load->cpu_s, r->result->values[METRIC_ATTEMPTED]));
-    json_object_set_new(generator, "starved", real(check_load_starved(r->ledger)));
+    json_object_set_new(generator, "starved", real_or_null(check_load_starved(r->ledger)));
     add_stalls(generator, &in->load->stalls);
     json_t *reader = json_pack("{s:f, s:o, s:o}", "busy_s", (double)in->reader_ns / 1e9,
         "ns_per_token", ns_each((double)in->reader_ns / 1e9, tokens), "ns_per_line",
@@ -153,8 +155,8 @@ static void raise_to(double *most, double value)
         *most = value;
 }
 
-// Adds up the differences between neighbouring samples. So a crash that resets a counter loses only
-// one second of it.
+// Adds up the differences between neighbouring samples. So a crash, which resets the counters,
+// costs only the differences beside it, and not all that was counted before.
 static struct server_sums sum_up(const struct sample *samples, size_t count)
 {
     struct server_sums sums = {0};
@@ -190,12 +192,12 @@ static void add_server(const struct report *r, json_t *root)
         json_object_set_new(events, o->waits[i].event, json_integer((json_int_t)o->waits[i].seen));
     json_object_set_new(root, "server",
         json_pack("{s:I, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:o}", "samples",
-            (json_int_t)o->count, "commits_per_s", real(sums.commits / sums.up_s), "wal_bytes",
-            real(sums.wal_bytes), "wal_bytes_per_token", real(sums.wal_bytes / committed),
-            "checkpoints", (json_int_t)sums.checkpoints, "notify_queue_usage_max",
-            real(sums.queue_usage_max), "dead_tuples_max", (json_int_t)sums.dead_tuples_max,
-            "oldest_xmin_age_max", (json_int_t)sums.xmin_age_max, "collector_rss_max_kb",
-            (json_int_t)sums.collector_rss_max_kb, "wait_events", events));
+            (json_int_t)o->count, "commits_per_s", real_or_null(sums.commits / sums.up_s),
+            "wal_bytes", real_or_null(sums.wal_bytes), "wal_bytes_per_token",
+            real_or_null(sums.wal_bytes / committed), "checkpoints", (json_int_t)sums.checkpoints,
+            "notify_queue_usage_max", real_or_null(sums.queue_usage_max), "dead_tuples_max",
+            (json_int_t)sums.dead_tuples_max, "oldest_xmin_age_max", (json_int_t)sums.xmin_age_max,
+            "collector_rss_max_kb", (json_int_t)sums.collector_rss_max_kb, "wait_events", events));
 }
 
 void report_add_measurements(const struct report *r, struct json_t *root)

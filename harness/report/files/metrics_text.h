@@ -9,6 +9,7 @@ struct judged_run {
     double values[METRIC_COUNT]; // NAN: not measured
 };
 
+// Copies what the families need of a judged run.
 void judged_run_take(struct judged_run *j, const struct scenario *s, const struct result *result);
 
 // Appends all families. A family has a sample for every run in which its metric was measured. No

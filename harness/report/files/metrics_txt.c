@@ -1,7 +1,7 @@
-// Writes metrics.txt in the OpenMetrics text format 1.0, for a collector of text files or a push
-// gateway. Each metric of the table is a family. A metric that was not measured is left out, as the
-// format asks. The verdict is a gauge and not a stateset, because the node exporter would refuse a
-// stateset in a file.
+// Writes metrics.txt in the OpenMetrics text format 1.0, for Prometheus' node exporter, which reads
+// such files, or a push gateway. Each metric of the table is a family. A metric that was not
+// measured is left out, as the format asks. The verdict is a gauge and not a stateset, because the
+// node exporter would refuse a stateset in a file.
 #include <ctype.h>
 #include <math.h>
 
@@ -16,6 +16,7 @@ struct family {
     double factor;
 };
 
+// Returns the name and the unit of a metric in OpenMetrics.
 static struct family family_of(const struct metric *m)
 {
     static const struct {

@@ -42,8 +42,9 @@ static bool copy_samples(struct observed *o, const struct sampler *s, struct err
     return true;
 }
 
-// Appends an override as the command-line option for it. Returns how many overrides of the list the
-// option stands for.
+// Appends the first override of the list, such as "seed=3", as the command-line option that would
+// make it. Returns how many overrides, from the first on, the option stands for. `sets` ends with
+// NULL.
 static size_t append_override(struct buf *out, const char *const *sets)
 {
     static const char subject[] = "collector.subject=", layout[] = "collector.layout=",

@@ -46,6 +46,8 @@ static void stored_text(char *out, size_t size, const json_t *value)
     out[len] = '\0';
 }
 
+// Fills in the rules, the seed, the mode, the program, the changed options, and the first reason
+// why the run is inconclusive.
 static void take_origin(struct stored *s, json_t *root)
 {
     json_t *rules = json_object_get(root, "rules");
@@ -85,7 +87,7 @@ static void take_missed(struct stored *s, const json_t *expectations)
 }
 
 // Fills in *s from the object of a result.json. False when the object has no known form.
-static bool take_all(struct stored *s, json_t *root)
+static bool take_result(struct stored *s, json_t *root)
 {
     const char *scenario = json_string_value(json_object_get(root, "scenario"));
     const char *verdict = json_string_value(json_object_get(root, "verdict"));
@@ -152,7 +154,7 @@ bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)
     *s = (struct stored){0};
     if (!root)
         return err_set(e, ERR_USAGE, "not JSON: line %d: %s", wrong.line, wrong.text);
-    bool ok = take_all(s, root) ||
+    bool ok = take_result(s, root) ||
               err_set(e, ERR_USAGE, "not the result of a run of this version of mailproof");
     json_decref(root);
     return ok;

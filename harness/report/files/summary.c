@@ -48,6 +48,7 @@ static void put_name(const struct suite *s, const struct suite_run *r, struct bu
     }
 }
 
+// Puts a row of a run that did not pass. Why a run failed is told in its fold.
 static void put_summary_row(const struct suite *s, const struct suite_run *r, struct buf *out)
 {
     buf_append_str(out, "| ");
@@ -130,6 +131,7 @@ static void add_segment(struct hour *h, const struct suite_run *r)
         h->worst = r;
 }
 
+// Puts the row of an hour. `number` counts from 0.
 static void put_hour(const struct suite *s, size_t number, const struct hour *h, struct buf *out)
 {
     buf_printf(out, "| %zu | %zu of %zu | %.0f | %.0f | %.1f | ", number + 1, h->passed,

@@ -84,6 +84,7 @@ static void put_number(FILE *out, double value)
         fprintf(out, "%.6f", value);
 }
 
+// Writes a comma and a text in quotes, as CSV asks: a quote inside of it is doubled.
 static void put_quoted(FILE *out, const char *text)
 {
     fputs(",\"", out);
@@ -95,6 +96,7 @@ static void put_quoted(FILE *out, const char *text)
     fputc('"', out);
 }
 
+// Writes the last five columns, which are empty for a token that was never delivered.
 static void put_first_delivery(const struct ledger *l, uint32_t token, FILE *out)
 {
     int64_t read_ns = ledger_read_ns(l, token);
@@ -162,6 +164,8 @@ static json_t *delivery_json(const struct ledger *l, const struct delivery *d)
         "replied_s", token_number(event_s(l, d->replied_ns)));
 }
 
+// Returns a token with all of its deliveries; NULL without memory, also because json_pack returns
+// NULL when it gets no list.
 static json_t *token_json(const struct ledger *l, uint32_t token, const struct deliveries *d)
 {
     const struct txn_record *txn = ledger_txn(l, token);
@@ -214,6 +218,7 @@ static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
 
 // --- files --------------------------------------------------------------------------------
 
+// Has `write` fill a file of the result folder. The file exists only if that succeeds.
 static bool write_tokens_file(const struct report *r, const char *name,
     bool (*write)(const struct report *, FILE *, struct err *), struct err *e)
 {

@@ -78,6 +78,7 @@ static void emit_stages(const struct report *r, uint32_t token, int64_t fire_ns,
     end_span(to, &whole);
 }
 
+// Emits the tokens whose stages can be measured; of a long run only every `step`-th token.
 static void emit_tokens(const struct report *r, struct sink *to)
 {
     const struct ledger *l = r->ledger;
@@ -212,9 +213,9 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
 
 // --- OTLP -----------------------------------------------------------------------------
 
-// Writes a span. Its ids are made of the run's seed, the track and the number, so they are never
-// all 0. Its times are nanoseconds since 1970. They come from the server's clock, which is known to
-// the second.
+// Writes a span. Its ids are made of the run's seed, the track and the number. The format forbids
+// ids of zeros only; track and number are never 0. Its times are nanoseconds since 1970 by the
+// server's clock, of which the ledger knows only the second in which the load began.
 static void emit_otlp(struct sink *to, const struct report *r, const struct span *s)
 {
     struct buf *out = to->out;

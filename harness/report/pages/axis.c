@@ -38,7 +38,7 @@ bool axis_finish(struct axis *a)
     double middle = (a->low + a->high) / 2;
     a->low = middle - width * (0.5 + margin);
     a->high = middle + width * (0.5 + margin);
-    return isnormal(width) && isfinite(a->high);
+    return isnormal(width) && isfinite(a->high); // the width is 0 if all values are 0
 }
 
 double axis_place(const struct axis *a, double value)

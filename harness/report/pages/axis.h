@@ -22,6 +22,7 @@ void axis_widen(struct axis *a, double value);
 // the values cannot be drawn.
 bool axis_finish(struct axis *a);
 
+// Returns the place of a value between a->from and a->to.
 double axis_place(const struct axis *a, double value);
 
 // Writes the ticks between the ends, the lowest first. Returns how many there are.

@@ -26,7 +26,7 @@ static void add_cell(json_t *columns, const char *name, double value)
 
 // --- the run -------------------------------------------------------------------
 
-// What add_point keeps from one point to the next.
+// What add_point, which is called for each interval, keeps from one to the next.
 struct points {
     json_t *columns;
     int64_t unread; // tokens acknowledged and not yet read
@@ -43,6 +43,7 @@ static void add_stage(json_t *columns, const char *name, const struct interval *
     add_cell(columns, name, (double)sum_ns / (double)i->from_intended->total / 1e6);
 }
 
+// Adds an interval of the run to all columns: rates per second, and latencies in ms.
 static bool add_point(void *points, const struct interval *i, struct err *e)
 {
     struct points *p = points;
@@ -104,6 +105,7 @@ static void add_rates(json_t *columns, const struct sample *now, const struct sa
         before && total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);
 }
 
+// Adds the figures that are no rates. Those of the server have a gap while it is away.
 static void add_sample(json_t *columns, const struct sample *now)
 {
     bool up = now->up;

@@ -163,8 +163,8 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
         if (glance_state(l, r->result, i) == state)
             times[count++] = committed_ns(l, i);
     }
-    // If the numbers differ, the check has counted other tokens, such as undeliverable ones, and
-    // where these lie is not known here.
+    // If the numbers differ, the check has counted other tokens, such as undeliverable ones. It is
+    // not known here where these lie, so nothing is said.
     if (groups && count > 0 && (double)count == r->result->values[id]) {
         const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
         qsort(times, count, sizeof *times, clock_compare);
@@ -223,6 +223,7 @@ static json_t *tokens_json(const struct report *r)
     return list;
 }
 
+// Lists when each process of the collector lived, and whether it ended before its time.
 static json_t *processes_json(const struct ledger *l)
 {
     json_t *list = json_array();

@@ -20,6 +20,7 @@ static json_t *parse_made(bool made, struct buf *text)
     return made && buf_str(text) ? json_loads(text->data, 0, NULL) : NULL;
 }
 
+// Returns the content of result.json; NULL when it could not be made.
 static json_t *result_of(const struct report *r, struct err *e)
 {
     struct buf text;
@@ -30,6 +31,7 @@ static json_t *result_of(const struct report *r, struct err *e)
     return result;
 }
 
+// Returns the text of scenario.yaml; NULL when it could not be made.
 static json_t *scenario_of(const struct report *r)
 {
     struct buf text;
@@ -42,7 +44,7 @@ static json_t *scenario_of(const struct report *r)
 }
 
 // Lists the names of the judged invariants: those that are marked; with NULL all.
-static json_t *names_of(const struct report *r, const bool *marked)
+static json_t *invariant_names(const struct report *r, const bool *marked)
 {
     json_t *list = json_array();
 
@@ -65,6 +67,7 @@ static json_t *promises_of(const struct report *r)
     return list;
 }
 
+// Lists what the verdict does not rest on, a line each.
 static json_t *excused_of(const struct report *r)
 {
     json_t *list = json_array();
@@ -89,6 +92,8 @@ static json_t *page_json(const struct report *r, struct err *e)
     if (buf_str(&command))
         // A path may hold any bytes, and JSON only UTF-8.
         utf8_mend(command.data);
+    // 'o' gives a value away to the object, 'O' only lends it; '?' makes null of NULL. A NULL
+    // without '?' makes the whole object NULL.
     json_t *root = json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, "
                              "s:o, s:o, s:o, s:s?, s:o?, s:o}",
         "result", result_of(r, e), "cuts", r->cuts ? r->cuts->strip : NULL, "summary",
@@ -97,8 +102,8 @@ static json_t *page_json(const struct report *r, struct err *e)
         ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r, e), "series",
         charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
         charts_percentiles(r->result), "batches", charts_batches(r->ledger, e), "invariants",
-        names_of(r, NULL), "broken", names_of(r, r->result->broken), "doubted",
-        names_of(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
+        invariant_names(r, NULL), "broken", invariant_names(r, r->result->broken), "doubted",
+        invariant_names(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
         scenario_of(r), "excused", excused_of(r));
     buf_fini(&command);
     return root;
@@ -133,7 +138,7 @@ static bool append_json(struct buf *out, const char *json)
     return buf_str(out) != NULL;
 }
 
-static bool page_data(const struct report *r, struct buf *out, struct err *e)
+static bool append_page_data(const struct report *r, struct buf *out, struct err *e)
 {
     json_t *root = page_json(r, e);
     char *text = NULL;
@@ -170,9 +175,9 @@ bool report_html(const struct report *r, struct buf *out, struct err *e)
     struct buf data;
 
     buf_init(&data, PAGE_DATA_MAX);
-    bool ok =
-        page_data(r, &data, e) && (fill_report_page(out, data.data) ||
-                                      err_set(e, ERR_INTERNAL, "report.html would be too long"));
+    bool ok = append_page_data(r, &data, e) &&
+              (fill_report_page(out, data.data) ||
+                  err_set(e, ERR_INTERNAL, "report.html would be too long"));
     buf_fini(&data);
     return ok;
 }

@@ -41,6 +41,7 @@ static void put_index_time(struct buf *out, const char *name)
             name + 11, name + 13);
 }
 
+// Puts the cells of the row's figures. That of a broken invariant is marked.
 static void put_figures(struct buf *out, const struct stored *s)
 {
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
@@ -66,8 +67,8 @@ static void put_broke(struct buf *out, const struct stored *s)
     buf_append_str(out, "</td>");
 }
 
-// Puts the program and the changed options. The promises are one long word that is the same in most
-// rows, so they are left to the title and to the run's page.
+// Puts the program and the changed options. --promises is followed by one long word that is the
+// same in most rows, so both are left to the tooltip and to the run's page.
 static void put_ran(struct buf *out, const struct stored *s)
 {
     static const char option[] = "--promises ";
@@ -115,11 +116,12 @@ static const char *path_below(const char *dir, const char *folder)
 // A run in the table.
 struct row {
     struct stored run;
-    const char *folder;
-    bool newest;  // the scenario's newest run
-    size_t place; // 0 for the newest run of all
+    const char *folder; // borrowed
+    bool newest;        // the scenario's newest run
+    size_t place;       // 0 for the newest run of all
 };
 
+// Puts a row of the index: a link to the run's page, which is relative to `dir`, and its results.
 static void put_index_row(struct buf *out, const char *dir, const struct row *row)
 {
     const struct stored *s = &row->run;

@@ -55,6 +55,8 @@ static void draw_bar(
     buf_append_str(p->out, "</title></rect>\n");
 }
 
+// Draws the row of the insert: a bar each until it was sent, until its COMMIT was sent, and until
+// the answer.
 static void draw_insert(struct picture *p, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(p->l, token);
@@ -72,7 +74,8 @@ static void draw_insert(struct picture *p, uint32_t token)
 }
 
 // Draws the time from the end of a committed insert to the first delivery, or to the end of the
-// drain. Draws nothing for a token that had no time to wait.
+// drain. Draws nothing for a token that was not committed, or was read before its commit was
+// answered.
 static void draw_wait(struct picture *p, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(p->l, token);
@@ -167,6 +170,7 @@ static void draw_axis(struct picture *p, uint32_t token)
         step_ns = step_ns * (i % 3 == 1 ? 5 : 2) / (i % 3 == 1 ? 2 : 1);
     int64_t first_tick = (p->from_ns - zero_ns) / step_ns;
     for (int64_t tick = first_tick; zero_ns + tick * step_ns <= p->until_ns; tick++) {
+        // The division rounds towards 0, so the first tick may lie left of the picture.
         if (zero_ns + tick * step_ns < p->from_ns)
             continue;
         double x = x_of(p, zero_ns + tick * step_ns);
@@ -180,7 +184,7 @@ static void draw_axis(struct picture *p, uint32_t token)
         (LEFT + RIGHT) / 2, p->rows * ROW_HEIGHT + 36);
 }
 
-// Extends the picture's time to include the event.
+// A life_tell that extends the picture's time to include the event.
 static void include_event(const struct ledger *l, int64_t at_ns, const char *what, void *context)
 {
     struct picture *p = context;
@@ -225,7 +229,7 @@ static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     return true;
 }
 
-// Explains the colours that the picture has.
+// Explains the colours that the picture has. `picture` is its SVG text.
 static void put_key(const char *picture, struct buf *out)
 {
     static const char *const keys[][2] = {{"lag", "waited for a connection"}, {"sent", "insert"},

@@ -18,7 +18,8 @@ function paperTicks(highest, wanted) {
   return Array.from({ length: Math.floor(highest / step + 1e-9) + 1 }, (_, i) => +(i * step).toPrecision(12));
 }
 
-// Stacks the values of each row. A row without figures stays a gap.
+// Stacks the values of each row from the last column up, as the library does. What was not
+// measured stays a gap.
 const stacked = (rows) => rows.map(([x, ...values]) => {
   let sum = 0;
   return [x, ...values.reverse().map((v) => (v === null ? null : (sum += v))).reverse()];
