@@ -72,13 +72,15 @@ int cli_fail(const struct err *e)
 int cli_worse(int a, int b)
 {
     // The worst first. print_help says what the numbers mean.
-    static const int order[] = {EXIT_INTERNAL, 1, EXIT_USAGE, 2, 3, 4};
+    static const int order[] = {EXIT_INTERNAL, 1, EXIT_USAGE, 2, 3, 4, EXIT_OK, EXIT_SKIPPED};
 
+    if (a > EXIT_SIGNAL || b > EXIT_SIGNAL)
+        return a > b ? a : b;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         if (a == order[i] || b == order[i])
             return order[i];
     }
-    return EXIT_OK;
+    return EXIT_INTERNAL; // a code that the table lacks
 }
 
 static void print_help(FILE *out)

@@ -132,8 +132,10 @@ int cli_merge(const struct options *o)
               merge_records(&all, o->args, &e);
     if (!ok)
         code = cli_fail(&e);
-    for (size_t i = 0; ok && i < all.count; i++)
-        code = cli_worse(code, finish_merge(&all.items[i], o, &e));
+    for (size_t i = 0; ok && i < all.count; i++) {
+        int merged = finish_merge(&all.items[i], o, &e);
+        code = i == 0 ? merged : cli_worse(code, merged);
+    }
     merges_fini(&all);
     return code;
 }

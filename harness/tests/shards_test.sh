@@ -153,6 +153,10 @@ run_merges() {
     expect_exit 0 "$mailproof" run steady --shard 2/2 --out "$place/empty"
     expect_exit 0 "$mailproof" merge "$place/results" --out "$place/merged" --junit "$place/junit.xml"
     [ "$(grep -c '<testsuite ' "$place/junit.xml")" = 6 ] || fail "junit.xml has not all runs"
+
+    # What was skipped everywhere is skipped.
+    expect_exit 77 run promise-lanes --promises no_loss --shard 1/1 --out "$place/skipped"
+    expect_exit 77 "$mailproof" merge "$place/skipped" --out "$place/merged"
     expect_nothing_left
 }
 
