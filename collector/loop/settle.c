@@ -250,7 +250,8 @@ static void count_settled(struct collector *c, const struct line *line)
         doubt_clear(&c->doubt);
 }
 
-// Nothing waits and nothing is in hand, so no line will come for the tokens in doubt, as above.
+// Clears the doubt if nothing is in hand. Nothing waits either, so no line will come for the tokens
+// in doubt: they do not wait any more.
 void settle_saw_nothing(struct collector *c)
 {
     if (!in_hand(c) && !settle_pending(c) && !c->in_doubt.rows_left)
@@ -296,6 +297,7 @@ bool settle_done(struct collector *c, const PGresult *r, struct err *e)
     return end_settling(c, e);
 }
 
+// The lines stay LINE_WRITTEN, so the next request settles them again, without a take (`alone`).
 void settle_failed(struct collector *c)
 {
     for (int i = 0; i < c->lines.count; i++) {
@@ -312,7 +314,7 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
     note_unlock_answer(c, QUEUE_SETTLED, ok);
     if (!ok) {
         settle_failed(c);
-        return work_may_retry(c, e);
+        return work_may_retry(e);
     }
     c->settle.giving_back = c->settle.alone = false;
     // A row with a kind is a line that was no longer ours. A null says that we released a lock that
@@ -347,7 +349,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
     if (!ok) {
         outbox_lost(&c->settle.outbox);
         c->settle.retry_at_ns = c->now_ns + RETRY_NS;
-        return work_may_retry(c, e);
+        return work_may_retry(e);
     }
     outbox_confirmed(&c->settle.outbox);
     if (PQntuples(r) > 0)
