@@ -31,6 +31,7 @@ int64_t queue_patience_ms(const struct queue *q)
     return 4000 + q->limit / 10;
 }
 
+// Sets the usual timeouts: queue_patience_ms for a statement, and none for a lock.
 static bool send_patience(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {

@@ -47,7 +47,7 @@ struct queue {
     } seen;
     struct backend { // the backend of a session, to end it if it outlives that session
         char pid[16];
-        char since[40];
+        char since[40];     // when it began: another backend may get the same pid later
     } backend, predecessor; // the predecessor's pid is "" when there is none
     char bell[24];          // the number of the bell's lock; "": producers use no bell
     char bell_taken[24];    // the number of the lock that we asked for last
