@@ -89,6 +89,7 @@ static bool cut_from(struct settings *s, struct err *e)
 
     if (!open || s->from[len - 1] != '>')
         return true;
+    // The address is what stands between the angle brackets.
     char *address = strndup(open + 1, len - (size_t)(open - s->from) - 2);
     while (open > s->from && open[-1] == ' ')
         open--;
@@ -111,7 +112,7 @@ static bool fits_in_quotes(const char *name)
     return true;
 }
 
-static bool check(const struct settings *s, struct err *e)
+static bool check_sender_settings(const struct settings *s, struct err *e)
 {
     const struct {
         const char *name, *value;
@@ -174,7 +175,7 @@ bool settings_load(struct settings *s, char *const env[], struct err *e)
 {
     *s = (struct settings){0};
     return variables_read(&settings_variables, s, env, e) && (!s->from || cut_from(s, e)) &&
-           check(s, e) && read_password(s, e);
+           check_sender_settings(s, e) && read_password(s, e);
 }
 
 void settings_fini(struct settings *s)
