@@ -68,6 +68,7 @@ static bool enter_sandbox(const struct config *config, const struct metrics *m, 
     return true;
 }
 
+// Runs the collector until it ends. Returns the exit code.
 static int collect(const struct config *config, char *const command[])
 {
     struct metrics metrics;
@@ -91,6 +92,8 @@ static int collect(const struct config *config, char *const command[])
     return (int)code;
 }
 
+// Loads the settings, and then collects or switches the mode of the queue. Returns the exit code.
+// `command`: the sender's; NULL: we start none.
 static int run(bool switching, char *const command[])
 {
     struct config config = {0};

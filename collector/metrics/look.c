@@ -84,6 +84,7 @@ static double number_at(const PGresult *r, int column)
                                                            : NAN;
 }
 
+// Notes how much waits. The columns of the answer are those of sql/waiting.sql.
 static void on_waiting(struct meters *m, const PGresult *r)
 {
     static const enum meter_id columns[] = {METER_BACKLOG_SCHEDULED, METER_BACKLOG_LEASED,

@@ -123,6 +123,7 @@ static bool same_family(int a, int b)
     return b < METERS && strcmp(rows[a].family, rows[b].family) == 0;
 }
 
+// Appends the family that begins with this row: those of its figures that are shown.
 static void render_family(const struct meters *m, int first, bool leased, struct buf *out)
 {
     bool begun = false;

@@ -41,6 +41,7 @@ bool child_start(struct child *c, struct err *e)
         child_init(c);
         return false;
     }
+    // The sender has its own copies of these ends. Ours would hide that it has closed its output.
     close(in[0]);
     close(out[1]);
     c->in = in[1];

@@ -87,7 +87,7 @@ static int count_items(const char *list)
 
 // Moves the first `skip` items of a comma-separated list to its end, in place. False: there is no
 // memory.
-static bool rotate(char *list, int skip)
+static bool rotate_list(char *list, int skip)
 {
     char *copy = strdup(list);
 
@@ -127,7 +127,7 @@ static PGconn *start_session(const char *url, int skip)
         bool list = strncmp(o->keyword, "host", 4) == 0 || strcmp(o->keyword, "port") == 0;
         if (!o->val || !list || count_items(o->val) != hosts)
             continue;
-        ok = ok && rotate(o->val, skip % hosts);
+        ok = ok && rotate_list(o->val, skip % hosts);
         keywords[n] = o->keyword;
         values[n++] = o->val;
     }
