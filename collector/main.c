@@ -108,8 +108,8 @@ static int run(bool switching, char *const command[])
     // key, and before the sandbox, which forbids fork.
     bool ok = program_hold_standard_files(true, &e) && (!command || launch_open(command, &e)) &&
               config_load(&config, environ, &e);
-    // The secrets are wiped even when the settings are refused, because others can read the
-    // environment for as long as we run.
+    // The secrets are wiped even when the settings are refused, because /proc shows the
+    // environment to others for as long as we run.
     variables_wipe(&config_variables, environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {

@@ -113,6 +113,7 @@ static bool split_address(char *address, char **host, char **port)
     return !strchr(address, ':');
 }
 
+// Listens at an address with a port: HOST:PORT or [IPV6]:PORT.
 static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
@@ -248,6 +249,8 @@ static void begin_answer(struct scrape_client *c, int status, const char *text, 
         end_client(c);
 }
 
+// Reads what has come of the request. When all of it is there, the client waits for the text, or
+// gets an error as its answer.
 static void read_request(struct scrape_client *c)
 {
     while (c->step == SCRAPE_READING) {
@@ -271,6 +274,7 @@ static void read_request(struct scrape_client *c)
     }
 }
 
+// Writes what the socket takes of the answer, and closes the connection after its last byte.
 static void write_answer(struct scrape_client *c)
 {
     while (c->step == SCRAPE_WRITING) {
@@ -294,6 +298,7 @@ static bool hung_up(const struct scrape_client *c)
     return poll(&p, 1, 0) > 0;
 }
 
+// Goes on with a client as far as that is possible without waiting, or ends it at its deadline.
 static void serve_client(struct scrape_client *c, int64_t now_ns)
 {
     if (c->step != SCRAPE_FREE && now_ns >= c->deadline_ns)

@@ -20,6 +20,7 @@
 
 // --- from no session to one that is set up -------------------------------------------
 
+// Begins to connect once the pause after the last loss is over.
 static bool back_off_step(struct collector *c, enum state *next, struct err *e)
 {
     if (c->now_ns < c->link.retry_at_ns) {
@@ -142,7 +143,8 @@ static void handle_error(struct collector *c, const struct err *e)
     }
     log_line("MAIN", "%s", e->text);
     // Where lines are answered, the unanswered ones are given back first. If another error comes
-    // meanwhile, the collector ends at once, and other collectors free these lines.
+    // meanwhile, the collector ends at once, and other collectors free these lines. The policy and
+    // the lines may be NULL after an error at the start.
     if (c->queue.policy && c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
         c->ending.step = RETURNING;
         c->ending.exit = collector_exit_of(e->kind);
@@ -353,6 +355,7 @@ static bool serve_round(struct collector *c, struct err *e)
     return true;
 }
 
+// Makes what the loop needs before it connects. output_fd and `command` are those of collector_run.
 static bool collector_init(struct collector *c, const struct config *config, int output_fd,
     char *const command[], struct err *e)
 {

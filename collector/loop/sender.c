@@ -83,6 +83,7 @@ bool sender_serve(struct collector *c, struct err *e)
     return s->starts ? sender_lost(c, e) : reader_lost(c, e);
 }
 
+// Starts our child, which reads our lines and writes its answers to us.
 static bool start_sender(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;

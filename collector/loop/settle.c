@@ -108,7 +108,8 @@ void settle_restart(struct collector *c)
     c->in_doubt = (struct in_doubt){.step = DOUBT_DUE};
     c->settle.holds_lock = false;
     c->settle.lock_count = c->settle.unlock_tag = 0;
-    // The answer to the question of doubt names all our rows, also these.
+    // The answer to the question of doubt names all our rows, also those that were to be given back
+    // or read again.
     c->settle.giving_back = c->settle.alone = false;
     c->lines.reread_count = 0;
     c->settle.retry_at_ns = 0;
@@ -204,10 +205,10 @@ bool settle_give_back(struct collector *c, struct err *e)
     struct settled *s = &c->settle.sent;
     struct line *line;
 
-    // A row to be read again may have tokens in doubt: nobody else may write these again.
+    // A row to be read again may have tokens in doubt, and nobody else may write such tokens again.
     if (c->doubt.n > 0)
         return true;
-    // A take that is under way may bring lines, and may read such rows again.
+    // A take that is under way may bring lines, and may read the rows in `rereads` again.
     if (session_awaits(&c->link.session, QUEUE_SETTLED) ||
         session_awaits(&c->link.session, QUEUE_TAKE) || c->settle.giving_back)
         return true;

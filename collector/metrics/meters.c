@@ -156,6 +156,7 @@ bool meters_render(const struct meters *m, const struct meters_about *about, str
     return openmetrics_end(out);
 }
 
+// Prints a row of the table in METRICS.md.
 static void markdown_row(const struct row *r, FILE *out)
 {
     static const char *const modes[] = {[EVERY] = "", [LEASED] = "leased", [OTHERS] = "not leased"};

@@ -17,6 +17,7 @@ static void close_pair(int pair[2])
             close(pair[i]);
 }
 
+// Makes both pipes of the sender. On failure the caller closes the ends that are not -1.
 static bool make_pipes(int in[2], int out[2], struct err *e)
 {
     int *const all[] = {in, out};

@@ -44,6 +44,8 @@ static const struct variable table[] = {
 
 #define SETTINGS (sizeof table / sizeof table[0])
 
+// Sets a number, which may have a fraction. It must begin with a digit, because strtod would take
+// blanks, a sign, and words such as "inf".
 static bool set_sender_number(
     void *into, const struct variable *row, const char *value, struct err *e)
 {
@@ -149,6 +151,7 @@ static bool check_sender_settings(const struct settings *s, struct err *e)
     return true;
 }
 
+// Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set.
 static bool read_password(struct settings *s, struct err *e)
 {
     char line[1026];

@@ -99,6 +99,7 @@ static int on_mail_seek(void *context, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
+// Sets what all mails have in common.
 static void configure_curl(struct smtp *s)
 {
     const struct settings *c = s->settings;

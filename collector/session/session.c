@@ -202,6 +202,7 @@ int64_t session_deadline_ns(const struct session *s)
     return deadline;
 }
 
+// Sends what the socket takes; the owner polls for room while `flushing` is set.
 static bool flush(struct session *s, struct err *e)
 {
     int left = PQflush(s->conn);

@@ -148,6 +148,7 @@ static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *w
     return true;
 }
 
+// Reads the key from the first line of its file.
 static bool read_key_file(struct config *c, struct err *e)
 {
     // Room for the key, a line end of two characters, and a NUL. A longer line shows in the same
@@ -174,6 +175,7 @@ static bool read_key_file(struct config *c, struct err *e)
     return ok;
 }
 
+// Takes the key from one of its two settings, of which exactly one must be set.
 static bool load_key(struct config *c, struct err *e)
 {
     // Both are set, or none is.

@@ -43,7 +43,8 @@ static void add_cost(struct pace *p, int level, bool next, bool begun, int64_t h
     double cost =
         (begun ? line : 0) + (l->next_worth ? GAIN_TO_STAY : GAIN_TO_BEGIN) * (double)held_ns;
 
-    // The balance is evidence against next_worth: costs of the line that it favours raise it.
+    // The balance is evidence against the present decision, next_worth. Costs of the line that the
+    // decision favours raise the balance, and those of the other line lower it.
     l->balance += next == l->next_worth ? cost : -cost;
     if (l->balance > 0) {
         l->next_worth = !l->next_worth;
