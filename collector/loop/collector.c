@@ -143,9 +143,9 @@ static void handle_error(struct collector *c, const struct err *e)
     }
     log_line("MAIN", "%s", e->text);
     // Where lines are answered, the unanswered ones are given back first. If another error comes
-    // meanwhile, the collector ends at once, and other collectors free these lines. The policy and
-    // the lines may be NULL after an error at the start.
-    if (c->queue.policy && c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
+    // meanwhile, the collector ends at once, and other collectors free these lines. After an
+    // error at the start there may be no lines yet.
+    if (c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
         c->ending.step = RETURNING;
         c->ending.exit = collector_exit_of(e->kind);
         return;
