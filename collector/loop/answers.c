@@ -62,6 +62,7 @@ static bool give_back_line(
         bool guilty = died && out && line->count == 1 && line->alone;
         if (!answers_record(c, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
             return false;
+        // The result that answers_record has just added.
         struct outbox_result *r = &c->settle.outbox.results[c->settle.outbox.count - 1];
         r->alone = died && out && (guilty || t->number >= 2);
     }

@@ -184,6 +184,7 @@ static bool send_request(
                        .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
                        .again = t->reread > 0 ? rows.data : NULL,
                        .due_ms = due,
+                       // Every fourth take lets a lower lane go first, if it has waited long.
                        .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
                        .lock = t->asked_lock,
                        .settled = settled},
@@ -204,7 +205,8 @@ static bool may_read_on(const struct collector *c)
 
 // True when a take or a read may be sent: nothing is in doubt, neither of them is under way, and a
 // line that is taken now could be begun at once. A line that had to wait here would only be kept
-// from other collectors. A read takes nothing, so it may be sent earlier (may_read_on).
+// from other collectors. A read takes nothing, so it may be sent earlier (may_read_on). `settled`:
+// as in take_step.
 static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
@@ -265,6 +267,7 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     // Under a backlog the window still has the times of tokens that went out with the last line.
     // The tokens that are left may be younger, and the next look tells their times.
     bool timeout = t->no_wait || (!t->backlog && window_timeout_ns(&c->window) <= c->now_ns);
+    // Why a line that is not full may go out.
     t->reason = t->no_wait ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     *sent = true;
     // While a line is in hand, the timeout may be that of its tokens, so only a full line is

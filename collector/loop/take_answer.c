@@ -212,7 +212,7 @@ static void note_times(struct collector *c, const PGresult *r, int head, bool an
     // A spent budget overrides the due time: nothing may be taken earlier.
     t->look_at_ns = t->budget_ns = c->now_ns + wait_ms * NS_PER_MS;
     t->reason = METER_BATCHES_BUDGET;
-    t->unpaid = !any;
+    t->unpaid = !any; // nothing was granted, so no row to be read again is paid for either
     if (!any)
         log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
 }

@@ -85,7 +85,7 @@ bool queue_decode_schema(const PGresult *r, struct err *e)
 {
     if (!session_check_row(r, e))
         return false;
-    if (PQgetisnull(r, 0, 0))
+    if (PQgetisnull(r, 0, 0)) // no migration is missing
         return true;
     return err_set(e, ERR_SCHEMA,
         "the database lacks what migrations/%s brings; apply the migrations up to the latest",

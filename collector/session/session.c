@@ -102,7 +102,8 @@ static bool rotate_list(char *list, int skip)
     return true;
 }
 
-// Begins to connect, with the first `skip` hosts of the list at its end. NULL: there is no memory.
+// Begins to connect, with the first `skip` hosts of the list at its end; after the last host `skip`
+// begins again with the first. NULL: there is no memory.
 static PGconn *start_session(const char *url, int skip)
 {
     // Keywords before dbname are defaults, which the conninfo overrides; those after it override
