@@ -100,6 +100,8 @@ static void give_up_freed(struct collector *c, const PGresult *r)
         for (int row = 0; row < PQntuples(r); row++)
             ours = ours ||
                    (column_int64(r, row, 0) == line->n && column_int64(r, row, 1) == line->nonce);
+        // A row may also be gone because results that the outbox still has were recorded before the
+        // session was lost.
         if (ours || outbox_knows(&c->settle.outbox, line->n, line->nonce))
             continue;
         line->has_rest = false;

@@ -107,7 +107,7 @@ void settle_restart(struct collector *c)
 {
     c->in_doubt = (struct in_doubt){.step = DOUBT_DUE};
     c->settle.holds_lock = false;
-    c->settle.lock_count = c->settle.unlock_tag = 0;
+    c->settle.lock_count = c->settle.unlock_tag = 0; // locks end with their session
     // The answer to the question of doubt names all our rows, also those that were to be given back
     // or read again.
     c->settle.giving_back = c->settle.alone = false;

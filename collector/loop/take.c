@@ -79,10 +79,10 @@ bool take_drop_old(struct collector *c, struct err *e)
 }
 
 // Returns how many lines to take at once: twice as many as last time if that was less than SOON_NS
-// ago, or else half as many. With lanes or a budget it is one line, because a taken line goes out
-// before tokens of a higher lane that come later, and is paid for already. With answers no more
-// lines are taken than may be out at once, because the others would only be kept from other
-// senders.
+// ago, so that under a backlog there are fewer requests; or else half as many. With lanes or a
+// budget it is one line, because a taken line goes out before tokens of a higher lane that come
+// later, and is paid for already. With answers no more lines are taken than may be out at once,
+// because the others would only be kept from other senders.
 static int choose_lines(struct collector *c)
 {
     struct taking *t = &c->take;

@@ -188,7 +188,7 @@ static void note_look(struct collector *c, bool more, const char *snapshot, bool
         return;
     bell_looked(&c->bell, snapshot, c->now_ns);
     if (none_taken)
-        return;
+        return; // the rows that are due were not taken either
     t->complete_ns = t->asked_ns;
     if (t->asked_all_due) {
         t->all_due = false;

@@ -77,6 +77,7 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
         return false;
     if (!q->predecessor.pid[0])
         return true;
+    // The backend of the last session may not have noticed its end, and keep our lock.
     return session_query(s, QUEUE_QUIET, queue_sql_terminate,
         SESSION_PARAMS(q->predecessor.pid, q->predecessor.since), deadline_ns, e);
 }

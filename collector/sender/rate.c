@@ -48,7 +48,7 @@ static void refill(struct rate *r, int64_t now_ns)
 
 int64_t rate_next_ns(struct rate *r, int64_t now_ns)
 {
-    if (r->per_s <= 0)
+    if (r->per_s <= 0) // no limit
         return now_ns;
     refill(r, now_ns);
     if (r->left >= 1)

@@ -91,7 +91,6 @@ static bool cut_from(struct settings *s, struct err *e)
 
     if (!open || s->from[len - 1] != '>')
         return true;
-    // The address is what stands between the angle brackets.
     char *address = strndup(open + 1, len - (size_t)(open - s->from) - 2);
     while (open > s->from && open[-1] == ' ')
         open--;
