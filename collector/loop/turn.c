@@ -61,7 +61,7 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
         return true;
     }
     t->step = TURN_ASKED;
-    return peers_join(c, false, e);
+    return peers_join(c, false, e); // the answer tells whether a new cursor is needed first
 }
 
 void turn_watch(struct collector *c, bool free, const struct seen *seen)

@@ -66,6 +66,8 @@ struct peers_request {
 struct run {
     char host[256], settings[256];
 };
+// Both call mailroom_peers. queue_send_join asks to claim or to join the queue. queue_send_peers is
+// for a collector that has done so: it keeps its place, frees what others have, or leaves.
 bool queue_send_join(const struct queue *q, struct session *s, const struct peers_request *r,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_peers(const struct queue *q, struct session *s, const struct peers_request *r,
