@@ -68,6 +68,7 @@ static bool enter_sandbox(const struct config *config, const struct metrics *m, 
     return true;
 }
 
+// Runs the collector until it ends. Returns the exit code.
 static int collect(const struct config *config, char *const command[])
 {
     struct metrics metrics;
@@ -91,6 +92,8 @@ static int collect(const struct config *config, char *const command[])
     return (int)code;
 }
 
+// Loads the settings, and then collects or switches the mode of the queue. Returns the exit code.
+// `command`: the sender's; NULL: we start none.
 static int run(bool switching, char *const command[])
 {
     struct config config = {0};
@@ -105,8 +108,8 @@ static int run(bool switching, char *const command[])
     // key, and before the sandbox, which forbids fork.
     bool ok = program_hold_standard_files(true, &e) && (!command || launch_open(command, &e)) &&
               config_load(&config, environ, &e);
-    // The secrets are wiped even when the settings are refused, because others can read the
-    // environment for as long as we run.
+    // The secrets are wiped even when the settings are refused, because /proc shows the
+    // environment to others for as long as we run.
     variables_wipe(&config_variables, environ);
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {

@@ -16,6 +16,7 @@ bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(e->text, sizeof e->text, fmt, args);
     va_end(args);
+    // The text may have parts from elsewhere, and a cut may have split a character.
     utf8_mend(e->text);
     return false;
 }

@@ -51,6 +51,7 @@ void program_warn_if_loose(int fd, const char *path)
         log_line("MAIN", "%s can be read by others; chmod o-r", path);
 }
 
+// Notes TERM or INT, and wakes a poll on the pipe.
 static void on_signal(int number)
 {
     int saved = errno;

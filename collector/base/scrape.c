@@ -19,7 +19,7 @@
 #define ACCEPT_PAUSE_NS                                                                            \
     (NS_PER_S / 10) // the pause before the next accept after descriptors ran out
 #define QUEUE_LEN (2 * SCRAPE_CLIENTS)
-#define TEXT_MAX ((size_t)4 << 20)
+#define ANSWER_MAX (((size_t)4 << 20) + 1000) // most bytes of an answer: the text, and its header
 #define ADDRESS_MAX 256
 
 // --- listening --------------------------------------------------------------------------
@@ -95,7 +95,7 @@ static bool listen_on_path(struct scrape *s, const char *path, struct err *e)
 
 // Splits HOST:PORT in place, and drops the brackets around an IPv6 host. False: the address has
 // another form.
-static bool split(char *address, char **host, char **port)
+static bool split_address(char *address, char **host, char **port)
 {
     char *colon = strrchr(address, ':');
 
@@ -113,6 +113,7 @@ static bool split(char *address, char **host, char **port)
     return !strchr(address, ':');
 }
 
+// Listens at an address with a port: HOST:PORT or [IPV6]:PORT.
 static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
@@ -122,7 +123,7 @@ static bool listen_on_port(struct scrape *s, const char *address, struct err *e)
         return err_set(e, ERR_USAGE, "the address has more than %zu bytes", sizeof copy - 1);
     snprintf(copy, sizeof copy, "%s", address);
     // glibc's getaddrinfo accepts a larger port, but cuts off its upper bits.
-    if (!split(copy, &host, &port) || strtol(port, NULL, 10) > 65535)
+    if (!split_address(copy, &host, &port) || strtol(port, NULL, 10) > 65535)
         return err_set(e, ERR_USAGE,
             "'%s' is not an address; it must be HOST:PORT, [IPV6]:PORT or the path of a Unix "
             "socket, which begins with '/'",
@@ -140,7 +141,7 @@ bool scrape_open(struct scrape *s, const char *address, struct err *e)
 {
     *s = (struct scrape)SCRAPE_INIT;
     for (int i = 0; i < SCRAPE_CLIENTS; i++)
-        buf_init(&s->clients[i].answer, TEXT_MAX + 1000);
+        buf_init(&s->clients[i].answer, ANSWER_MAX);
     return *address == '/' ? listen_on_path(s, address, e) : listen_on_port(s, address, e);
 }
 
@@ -170,7 +171,7 @@ static void end_client(struct scrape_client *c)
 {
     close(c->fd);
     buf_fini(&c->answer);
-    buf_init(&c->answer, TEXT_MAX + 1000);
+    buf_init(&c->answer, ANSWER_MAX);
     c->step = SCRAPE_FREE;
 }
 
@@ -207,7 +208,7 @@ int scrape_judge(const char *request, size_t len)
     return strcmp(line, "GET") == 0 ? 200 : 405;
 }
 
-static const char *reason(int status)
+static const char *reason_phrase(int status)
 {
     switch (status) {
     case 200:
@@ -237,7 +238,8 @@ static void begin_answer(struct scrape_client *c, int status, const char *text, 
     buf_clear(&c->answer);
     buf_printf(&c->answer,
         "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%sConnection: close\r\n\r\n",
-        status, reason(status), fine ? OPENMETRICS_CONTENT_TYPE : "text/plain; charset=utf-8", len,
+        status, reason_phrase(status),
+        fine ? OPENMETRICS_CONTENT_TYPE : "text/plain; charset=utf-8", len,
         status == 405 ? "Allow: GET\r\n" : "");
     buf_append(&c->answer, text, len);
     c->sent = 0;
@@ -247,6 +249,8 @@ static void begin_answer(struct scrape_client *c, int status, const char *text, 
         end_client(c);
 }
 
+// Reads what has come of the request. When all of it is there, the client waits for the text, or
+// gets an error as its answer.
 static void read_request(struct scrape_client *c)
 {
     while (c->step == SCRAPE_READING) {
@@ -270,6 +274,7 @@ static void read_request(struct scrape_client *c)
     }
 }
 
+// Writes what the socket takes of the answer, and closes the connection after its last byte.
 static void write_answer(struct scrape_client *c)
 {
     while (c->step == SCRAPE_WRITING) {
@@ -293,6 +298,7 @@ static bool hung_up(const struct scrape_client *c)
     return poll(&p, 1, 0) > 0;
 }
 
+// Goes on with a client as far as that is possible without waiting, or ends it at its deadline.
 static void serve_client(struct scrape_client *c, int64_t now_ns)
 {
     if (c->step != SCRAPE_FREE && now_ns >= c->deadline_ns)

@@ -53,6 +53,7 @@ struct scrape {
 // Begins to listen at the address. To resolve a host name may take a while. A Unix socket that
 // nobody serves any more is replaced. ERR_USAGE says what is wrong with the address.
 bool scrape_open(struct scrape *s, const char *address, struct err *e) MUST_USE;
+// Ends all clients, and removes our Unix socket.
 void scrape_close(struct scrape *s);
 
 // Listens at a Unix socket only, which it may replace as scrape_open does. Returns the listening

@@ -53,7 +53,7 @@ void utf8_mend(char *text)
     while (*text) {
         const char *at = text;
         size_t len = utf8_next(&at, &c) ? (size_t)(at - text) : 1;
-        if (at == text || has_effect(c))
+        if (at == text || has_effect(c)) // at == text: this byte is part of no character
             memset(text, '?', len);
         text += len;
     }

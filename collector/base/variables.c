@@ -28,6 +28,7 @@ static char *find_value(char *const **at, const char *name)
     return NULL;
 }
 
+// Sets the member of this row to a copy of the value, if its length is allowed.
 static bool set_text(const struct variables *v, void *into, const struct variable *row,
     const char *value, struct err *e)
 {

@@ -45,25 +45,24 @@ bool answers_record(struct collector *c, struct line *line, struct line_token *t
     return true;
 }
 
-// Records for each unanswered token of a line that it will get no answer; `died`: because the
-// sender died. Then a token in its second attempt, or a later one, comes again in a line of its
-// own, so that it harms no other. If a token was alone in its line already, the sender's death
-// counts as an error of the token. `why`: the text for the history.
+// Gives back the tokens of a line that is out: records for each unanswered one that no answer
+// comes. `died`: because the sender died. Then a token in its second attempt, or a later one, comes
+// again in a line of its own, so that it harms no other. If a token was alone in its line already,
+// the sender's death counts as an error of the token. `why`: the text for the history.
 static bool give_back_line(
     struct collector *c, struct line *line, bool died, const char *why, struct err *e)
 {
-    bool out = line->state == LINE_OUT;
-
     for (int i = 0; i < line->count; i++) {
         struct line_token *t = &line->tokens[i];
         if (t->answered)
             continue;
         c->ending.returned = c->ending.returned || work_stopping(c);
-        bool guilty = died && out && line->count == 1 && line->alone;
+        bool guilty = died && line->count == 1 && line->alone;
         if (!answers_record(c, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
             return false;
+        // The result that answers_record has just added.
         struct outbox_result *r = &c->settle.outbox.results[c->settle.outbox.count - 1];
-        r->alone = died && out && (guilty || t->number >= 2);
+        r->alone = died && (guilty || t->number >= 2);
     }
     return true;
 }

@@ -33,7 +33,7 @@ bool bell_request_let_go_if_fast(struct collector *c, struct err *e)
     struct bell *b = &c->bell;
     int64_t look_at_ns = CLOCK_NEVER; // tokens come slowly, or there is no bell
 
-    if (b->step == BELL_ASKED)
+    if (b->step == BELL_ASKED) // it is not known yet whether the bell is ours
         return true;
     if (c->queue.bell[0])
         look_at_ns = window_look_ns(&c->window, b->step == BELL_LET_GO, c->now_ns);

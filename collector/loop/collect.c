@@ -97,7 +97,7 @@ bool collect_serve(struct collector *c, enum state *next, struct err *e)
 {
     bool sent;
 
-    (void)next;
+    (void)next; // only a lost session ends this state
     if (!take_drop_old(c, e) || !settle_step(c, e) || !give_back_if_old(c, e) ||
         !take_step(c, NULL, &sent, e) || !peers_step(c, e) || !check_health(c, e))
         return false;
@@ -124,7 +124,7 @@ void collect_lose(struct collector *c)
     // them again, unless another collector has adopted them by then.
     while ((line = lines_first(&c->lines, LINE_TAKEN)))
         lines_drop(line);
-    settle_failed(c);
+    settle_failed(c); // the answer to a request under way will not come
     settle_restart(c);
     outbox_lost(&c->settle.outbox);
 }

@@ -7,6 +7,7 @@
 
 struct collector;
 
+// Makes room for the lines in hand. output_fd and `command` are those of collector_run.
 bool collect_init(
     struct collector *c, int output_fd, char *const command[], struct err *e) MUST_USE;
 void collect_fini(struct collector *c);

@@ -20,6 +20,7 @@
 
 // --- from no session to one that is set up -------------------------------------------
 
+// Begins to connect once the pause after the last loss is over.
 static bool back_off_step(struct collector *c, enum state *next, struct err *e)
 {
     if (c->now_ns < c->link.retry_at_ns) {
@@ -32,6 +33,8 @@ static bool back_off_step(struct collector *c, enum state *next, struct err *e)
     return link_open(&c->link, c->config->database_url, c->now_ns, e);
 }
 
+// Waits until the session is connected, and then asks which backend serves it; send_setup needs
+// that to find out whether there is a pooler.
 static bool connect_step(struct collector *c, enum state *next, struct err *e)
 {
     if (!c->link.session.up)
@@ -105,7 +108,8 @@ static const struct {
     [SERVE] = {collect_serve, 1, 1},
 };
 
-static void validate(const struct collector *c)
+// Asserts what must hold before each step.
+static void validate_collector(const struct collector *c)
 {
     bool session = c->link.session.conn != NULL;
 
@@ -139,8 +143,9 @@ static void handle_error(struct collector *c, const struct err *e)
     }
     log_line("MAIN", "%s", e->text);
     // Where lines are answered, the unanswered ones are given back first. If another error comes
-    // meanwhile, the collector ends at once, and other collectors free these lines.
-    if (c->queue.policy && c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
+    // meanwhile, the collector ends at once, and other collectors free these lines. After an
+    // error at the start there may be no lines yet.
+    if (c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
         c->ending.step = RETURNING;
         c->ending.exit = collector_exit_of(e->kind);
         return;
@@ -149,7 +154,7 @@ static void handle_error(struct collector *c, const struct err *e)
 }
 
 // Hands an answer to the function that deals with it. False: an error, which may cost the session.
-static bool dispatch(struct collector *c, struct session_reply reply, struct err *e)
+static bool dispatch_answer(struct collector *c, struct session_reply reply, struct err *e)
 {
     bool ok = true;
 
@@ -217,7 +222,7 @@ static bool serve_session(struct collector *c, struct err *e)
     if (!session_pump(s, c->now_ns, e))
         return false;
     while (session_take(s, &reply))
-        if (!dispatch(c, reply, e))
+        if (!dispatch_answer(c, reply, e))
             return false;
     while ((n = session_notification(s))) {
         // The payload is the id of a new token, or comes from mailroom_announce: "announce ", and
@@ -305,7 +310,7 @@ static bool step_states(struct collector *c, struct err *e)
 
     do {
         before = c->state;
-        validate(c);
+        validate_collector(c);
         // This comes before each step, and not once a round, because the step of a new state must
         // not begin new work in a collector that ends.
         if (!stop_if_due(c, e))
@@ -350,6 +355,7 @@ static bool serve_round(struct collector *c, struct err *e)
     return true;
 }
 
+// Makes what the loop needs before it connects. output_fd and `command` are those of collector_run.
 static bool collector_init(struct collector *c, const struct config *config, int output_fd,
     char *const command[], struct err *e)
 {

@@ -29,8 +29,8 @@ bool in_doubt_ask(struct collector *c, struct err *e)
     const char *sep = "{";
 
     buf_init(&ids, SIZE_MAX);
-    // It names the tokens of lines that were out when the session ended, and those that were in
-    // doubt before.
+    // The question names the tokens of lines that were out when the session ended, and those that
+    // were in doubt before.
     for (int i = 0; i < c->lines.count; i++) {
         const struct line *line = &c->lines.all[i];
         for (int k = 0; doubtful(c, line) && k < line->count; k++) {
@@ -100,6 +100,8 @@ static void give_up_freed(struct collector *c, const PGresult *r)
         for (int row = 0; row < PQntuples(r); row++)
             ours = ours ||
                    (column_int64(r, row, 0) == line->n && column_int64(r, row, 1) == line->nonce);
+        // A row may also be gone because results that the outbox still has were recorded before the
+        // session was lost.
         if (ours || outbox_knows(&c->settle.outbox, line->n, line->nonce))
             continue;
         line->has_rest = false;
@@ -134,7 +136,7 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
         return false;
     if (PQnfields(r) != 4)
         return err_set(e, ERR_INTERNAL, "the server's answer on lines is not what was asked for");
-    if (c->in_doubt.step == DOUBT_DUE) // in_doubt_ask_rows
+    if (c->in_doubt.step == DOUBT_DUE) // in_doubt_ask_rows has asked only which rows are ours
         return reread_unknown_rows(c, r, e);
     // First the tokens of our lines are put in doubt, so that those that the answer names as
     // waiting can be marked.

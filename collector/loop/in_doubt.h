@@ -14,8 +14,9 @@ struct in_doubt {
 
 struct collector;
 
-// Asks the question; in_doubt_on_answer deals with the answer. in_doubt_ask_rows asks only which
-// rows are ours: while the reader has not taken a line whole, others may get the rest.
+// in_doubt_ask asks which rows are ours, and which tokens of lines that were out still wait.
+// in_doubt_ask_rows asks only for the rows, so that they can be given to others while the reader
+// has not taken a line whole. in_doubt_on_answer deals with the answer to either question.
 bool in_doubt_ask(struct collector *c, struct err *e) MUST_USE;
 bool in_doubt_ask_rows(struct collector *c, struct err *e) MUST_USE;
 bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e) MUST_USE;

@@ -86,7 +86,7 @@ static void joined(struct collector *c, const PGresult *r)
 }
 
 // Stands by: notes what the answer tells of the holder. `free`: as in turn_watch.
-static void watch(struct collector *c, const PGresult *r, bool free)
+static void watch_holder(struct collector *c, const PGresult *r, bool free)
 {
     struct seen seen = {.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10),
         .progress = strtoll(PQgetvalue(r, 0, PROGRESS), NULL, 10),
@@ -119,7 +119,7 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
         !queue_check_lanes(c->queue.lanes_wanted, PQgetvalue(r, 0, LANES), e))
         return false;
     if (free || held) {
-        watch(c, r, free);
+        watch_holder(c, r, free);
         return true;
     }
     if (!is_new && !moved) {
@@ -227,7 +227,7 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
 
     if (!session_check(r, e)) {
         p->retry_at_ns = c->now_ns + LOOK_NS;
-        return work_may_retry(c, e);
+        return work_may_retry(e);
     }
     if (PQntuples(r) < 1 || PQnfields(r) != COLUMNS)
         return err_set(

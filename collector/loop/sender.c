@@ -83,6 +83,7 @@ bool sender_serve(struct collector *c, struct err *e)
     return s->starts ? sender_lost(c, e) : reader_lost(c, e);
 }
 
+// Starts our child, which reads our lines and writes its answers to us.
 static bool start_sender(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
@@ -251,7 +252,7 @@ bool sender_init(struct collector *c, int output_fd, char *const command[], stru
         .starts = command != NULL,
         .in = command || !answers ? -1 : STDIN_FILENO};
     child_init(&s->child);
-    buf_init(&s->input, 2 * ANSWERS_MAX);
+    buf_init(&s->input, ANSWERS_MAX);
     // The seeds are random, so that collectors that were started together do not try again
     // together.
     if (!random_fill(seeds, sizeof seeds, e))

@@ -107,8 +107,9 @@ void settle_restart(struct collector *c)
 {
     c->in_doubt = (struct in_doubt){.step = DOUBT_DUE};
     c->settle.holds_lock = false;
-    c->settle.lock_count = c->settle.unlock_tag = 0;
-    // The answer to the question of doubt names all our rows, also these.
+    c->settle.lock_count = c->settle.unlock_tag = 0; // locks end with their session
+    // The answer to the question of doubt names all our rows, also those that were to be given back
+    // or read again.
     c->settle.giving_back = c->settle.alone = false;
     c->lines.reread_count = 0;
     c->settle.retry_at_ns = 0;
@@ -204,10 +205,10 @@ bool settle_give_back(struct collector *c, struct err *e)
     struct settled *s = &c->settle.sent;
     struct line *line;
 
-    // A row to be read again may have tokens in doubt: nobody else may write these again.
+    // A row to be read again may have tokens in doubt, and nobody else may write such tokens again.
     if (c->doubt.n > 0)
         return true;
-    // A take that is under way may bring lines, and may read such rows again.
+    // A take that is under way may bring lines, and may read the rows in `rereads` again.
     if (session_awaits(&c->link.session, QUEUE_SETTLED) ||
         session_awaits(&c->link.session, QUEUE_TAKE) || c->settle.giving_back)
         return true;
@@ -250,7 +251,8 @@ static void count_settled(struct collector *c, const struct line *line)
         doubt_clear(&c->doubt);
 }
 
-// Nothing waits and nothing is in hand, so no line will come for the tokens in doubt, as above.
+// Clears the doubt if nothing is in hand. Nothing waits either, so no line will come for the tokens
+// in doubt: they do not wait any more.
 void settle_saw_nothing(struct collector *c)
 {
     if (!in_hand(c) && !settle_pending(c) && !c->in_doubt.rows_left)
@@ -296,6 +298,7 @@ bool settle_done(struct collector *c, const PGresult *r, struct err *e)
     return end_settling(c, e);
 }
 
+// The lines stay LINE_WRITTEN, so the next request settles them again, without a take (`alone`).
 void settle_failed(struct collector *c)
 {
     for (int i = 0; i < c->lines.count; i++) {
@@ -312,7 +315,7 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
     note_unlock_answer(c, QUEUE_SETTLED, ok);
     if (!ok) {
         settle_failed(c);
-        return work_may_retry(c, e);
+        return work_may_retry(e);
     }
     c->settle.giving_back = c->settle.alone = false;
     // A row with a kind is a line that was no longer ours. A null says that we released a lock that
@@ -347,7 +350,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
     if (!ok) {
         outbox_lost(&c->settle.outbox);
         c->settle.retry_at_ns = c->now_ns + RETRY_NS;
-        return work_may_retry(c, e);
+        return work_may_retry(e);
     }
     outbox_confirmed(&c->settle.outbox);
     if (PQntuples(r) > 0)

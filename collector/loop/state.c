@@ -6,7 +6,7 @@ static const struct {
     const char *name;
     const char *doing;
     const char *does;
-    unsigned leads;
+    unsigned leads; // the states that it leads to, a bit for each
 } states[STATES] = {
     [BACK_OFF] = {"back off", "waiting to reconnect",
         "waits 10 to 100 ms when somebody ended the session, up to 400 ms when the server refuses, "

@@ -79,10 +79,10 @@ bool take_drop_old(struct collector *c, struct err *e)
 }
 
 // Returns how many lines to take at once: twice as many as last time if that was less than SOON_NS
-// ago, or else half as many. With lanes or a budget it is one line, because a taken line goes out
-// before tokens of a higher lane that come later, and is paid for already. With answers no more
-// lines are taken than may be out at once, because the others would only be kept from other
-// senders.
+// ago, so that under a backlog there are fewer requests; or else half as many. With lanes or a
+// budget it is one line, because a taken line goes out before tokens of a higher lane that come
+// later, and is paid for already. With answers no more lines are taken than may be out at once,
+// because the others would only be kept from other senders.
 static int choose_lines(struct collector *c)
 {
     struct taking *t = &c->take;
@@ -184,6 +184,7 @@ static bool send_request(
                        .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
                        .again = t->reread > 0 ? rows.data : NULL,
                        .due_ms = due,
+                       // Every fourth take lets a lower lane go first, if it has waited long.
                        .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
                        .lock = t->asked_lock,
                        .settled = settled},
@@ -204,7 +205,8 @@ static bool may_read_on(const struct collector *c)
 
 // True when a take or a read may be sent: nothing is in doubt, neither of them is under way, and a
 // line that is taken now could be begun at once. A line that had to wait here would only be kept
-// from other collectors. A read takes nothing, so it may be sent earlier (may_read_on).
+// from other collectors. A read takes nothing, so it may be sent earlier (may_read_on). `settled`:
+// as in take_step.
 static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
@@ -265,6 +267,7 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     // Under a backlog the window still has the times of tokens that went out with the last line.
     // The tokens that are left may be younger, and the next look tells their times.
     bool timeout = t->no_wait || (!t->backlog && window_timeout_ns(&c->window) <= c->now_ns);
+    // Why a line that is not full may go out.
     t->reason = t->no_wait ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     *sent = true;
     // While a line is in hand, the timeout may be that of its tokens, so only a full line is

@@ -56,7 +56,7 @@ struct settled;
 // Forgets what is known of waiting tokens. Call it when a session begins.
 void take_restart(struct collector *c);
 
-// Plans a look at everything that is due.
+// Plans a take, at once, that looks at all rows without an owner that are due, however long ago.
 void take_look_at_all(struct collector *c);
 
 // Sends a take or a read, if that is due now. `settled`: lines to settle in the same transaction;

@@ -33,8 +33,10 @@ static bool note_too_few(struct collector *c, const PGresult *r, struct err *e)
     t->no_wait = t->no_wait && waiting > 0;
     if (!bell_request_let_go_if_fast(c, e))
         return false;
+    // We are about to sleep. If producers use a bell (its number is not ""), it is taken first, and
+    // one more look follows.
     if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !bell_request_polls(c)) {
-        c->bell.step = BELL_WANTED; // takes the bell, and looks once more
+        c->bell.step = BELL_WANTED;
         t->look_at_ns = 0;
     }
     return true;
@@ -90,8 +92,9 @@ static void note_line(struct collector *c, struct line *line, bool has_rest, boo
     }
 }
 
-// Makes lines of the first `rows` rows of the answer, and takes over the answer. `place`: where the
-// cursor goes when the line is settled; NULL if the lines were taken, and not only read.
+// Makes lines of the first `rows` rows of the answer, and takes over the answer. `head`: as head_of
+// returns it. `place`: where the cursor goes when the line is settled; NULL if the lines were
+// taken, and not only read.
 static bool make_lines(
     struct collector *c, PGresult *r, int head, int rows, const char *place, struct err *e)
 {
@@ -143,7 +146,7 @@ static bool try_again(struct collector *c, struct err *e)
 
     if (strcmp(e->sqlstate, OBJECT_IN_USE) == 0)
         return queue_lost(&c->queue, e);
-    if (!work_may_retry(c, e))
+    if (!work_may_retry(e))
         return false;
     t->retry_at_ns = c->now_ns + RETRY_NS;
     t->look_at_ns = 0;
@@ -185,7 +188,7 @@ static void note_look(struct collector *c, bool more, const char *snapshot, bool
         return;
     bell_looked(&c->bell, snapshot, c->now_ns);
     if (none_taken)
-        return;
+        return; // the rows that are due were not taken either
     t->complete_ns = t->asked_ns;
     if (t->asked_all_due) {
         t->all_due = false;
@@ -209,7 +212,7 @@ static void note_times(struct collector *c, const PGresult *r, int head, bool an
     // A spent budget overrides the due time: nothing may be taken earlier.
     t->look_at_ns = t->budget_ns = c->now_ns + wait_ms * NS_PER_MS;
     t->reason = METER_BATCHES_BUDGET;
-    t->unpaid = !any;
+    t->unpaid = !any; // nothing was granted, so no row to be read again is paid for either
     if (!any)
         log_line("QUEUE", "the budget is spent for %" PRId64 " ms", wait_ms);
 }
@@ -282,7 +285,8 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
         return read_once_more(c, r);
     // So many tokens were passed over that the line is not full, although more may wait.
     bool short_line = !full && !all;
-    // The next read looks at this many tokens more.
+    // The next read looks at this many tokens more. The guess grows fast, so that few reads fall
+    // short, and shrinks when nothing is passed over.
     if (short_line)
         t->expect_passed = 4 * (t->expect_passed + over);
     else

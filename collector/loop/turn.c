@@ -37,7 +37,8 @@ enum turn_claim turn_claim(const struct collector *c)
         (c->now_ns - t->free_since_ns >= c->config->grace_ms * NS_PER_MS ||
             holder_is_dead(c->queue.seen.holder)))
         return CLAIM_GRACE;
-    // The lease counts only while we watched, because we may have been stopped ourselves.
+    // If our last look is older, we may have been stopped together with the holder, and its time
+    // does not count as a lease that ran out.
     if (c->now_ns - t->looked_ns > WATCH_NS)
         return CLAIM_FROM_NOBODY;
     if (t->idle_since_ns != CLOCK_NEVER && c->now_ns - t->idle_since_ns >= work_lease_ns(c->config))
@@ -60,7 +61,7 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
         return true;
     }
     t->step = TURN_ASKED;
-    return peers_join(c, false, e);
+    return peers_join(c, false, e); // the answer tells whether a new cursor is needed first
 }
 
 void turn_watch(struct collector *c, bool free, const struct seen *seen)
@@ -106,6 +107,8 @@ void turn_begin(struct collector *c)
 
     c->turn.step = TURN_OURS;
     c->turn.logged = false;
+    // After an error that a person has to mend, the same statement may fail again in this session.
+    // So the pauses stay long.
     if (c->link.loss != LOSS_COMPLAINT)
         backoff_reset(&c->link.backoff);
     if (q->policy->exclusive)

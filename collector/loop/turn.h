@@ -29,12 +29,13 @@ struct collector;
 void turn_reset(struct collector *c);
 // The step of the state stand by.
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;
-// Returns from whom we may take the queue.
+// From whom we may take the queue.
 enum turn_claim {
     CLAIM_FROM_NOBODY, // from nobody: it must be free, or have been ours before
     CLAIM_GRACE,       // from the holder that we saw, whose grace is over
     CLAIM_LEASE,       // from the holder of the epoch that we saw, whose lease is over
 };
+// Returns from whom we may take the queue at this moment, by what the last look has shown.
 enum turn_claim turn_claim(const struct collector *c);
 
 // Call it when another collector has the queue or, with `free`, had it and may come back. Notes

@@ -59,20 +59,22 @@ struct collector {
             LEAVING,   // with answers: the database records what was given back
             ENDED,
         } step;
-        bool returned; // tokens were given back
+        bool returned; // tokens were given back; without an error the exit code is then 75
         enum collector_exit exit;
         int64_t at_ns; // after TERM or INT: when to end, even if something is not done
     } ending;
 };
 
-// Returns the deadline for the answer to a request that is sent now.
+// Returns the deadline for the answer to a request that is sent now: a second after the time at
+// which the server cancels the statement by itself.
 static inline int64_t work_deadline_ns(const struct collector *c)
 {
     return c->now_ns + NS_PER_MS * (queue_patience_ms(&c->queue) + 1000);
 }
 
 // Returns how long a collector may neither move the cursor nor renew its lease before others take
-// over.
+// over. A hung collector must not be kept for longer than a lost connection goes unnoticed, which
+// is 5 s beyond the interval of the health checks.
 static inline int64_t work_lease_ns(const struct config *config)
 {
     return NS_PER_MS * clock_min(config->lease_ms, config->healthcheck_interval_ms + 5000);
@@ -88,9 +90,8 @@ static inline int64_t work_stale_ns(const struct collector *c)
 
 // Returns true, and logs the error, if the failed statement may succeed when it is sent again in
 // this session.
-static inline bool work_may_retry(const struct collector *c, const struct err *e)
+static inline bool work_may_retry(const struct err *e)
 {
-    (void)c;
     if (e->kind != ERR_SQL || session_remedy(e->sqlstate) != REMEDY_RETRY)
         return false;
     log_line("PG", "trying again: %s", e->text);
@@ -108,6 +109,7 @@ static inline void work_count(struct collector *c, enum meter_id id, double n)
     meters_add(&c->metrics->meters, id, n);
 }
 
+// True once the end has begun.
 static inline bool work_stopping(const struct collector *c)
 {
     return c->ending.step != RUNNING;

@@ -84,6 +84,7 @@ static double number_at(const PGresult *r, int column)
                                                            : NAN;
 }
 
+// Notes how much waits. The columns of the answer are those of sql/waiting.sql.
 static void on_waiting(struct meters *m, const PGresult *r)
 {
     static const enum meter_id columns[] = {METER_BACKLOG_SCHEDULED, METER_BACKLOG_LEASED,
@@ -210,7 +211,7 @@ int64_t look_wake_ns(const struct look *l, int64_t now_ns)
     if (l->step == LOOK_CLOSED)
         return CLOCK_NEVER;
     int64_t at_ns = clock_min(session_deadline_ns(&l->session), l->wanted_ns + UNUSED_NS);
-    // Then a scrape that waits for the answer is served without it.
+    // At begun_ns + PATIENCE_NS a scrape that still waits for this answer is served without it.
     bool awaited = l->step != LOOK_IDLE && now_ns < l->begun_ns + PATIENCE_NS;
     return awaited ? clock_min(at_ns, l->begun_ns + PATIENCE_NS) : at_ns;
 }

@@ -123,6 +123,7 @@ static bool same_family(int a, int b)
     return b < METERS && strcmp(rows[a].family, rows[b].family) == 0;
 }
 
+// Appends the family that begins with this row: those of its figures that are shown.
 static void render_family(const struct meters *m, int first, bool leased, struct buf *out)
 {
     bool begun = false;
@@ -155,6 +156,7 @@ bool meters_render(const struct meters *m, const struct meters_about *about, str
     return openmetrics_end(out);
 }
 
+// Prints a row of the table in METRICS.md.
 static void markdown_row(const struct row *r, FILE *out)
 {
     static const char *const modes[] = {[EVERY] = "", [LEASED] = "leased", [OTHERS] = "not leased"};

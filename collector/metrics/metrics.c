@@ -12,6 +12,7 @@ static double wall_s(void)
     return (double)clock_wall_ns() / 1e9;
 }
 
+// Writes all figures to m->text. False: they do not fit there, or there is no memory.
 static bool render_metrics(struct metrics *m)
 {
     const struct meters_about about = {.version = MAILROOM_VERSION,
@@ -73,6 +74,7 @@ static bool write_metrics_file(struct metrics *m, struct err *e)
     return ok;
 }
 
+// Replaces the file. Logs a failure once, until a write succeeds again.
 static void refresh_file(struct metrics *m, int64_t now_ns)
 {
     struct err e;

@@ -32,6 +32,7 @@ bool metrics_keeps_files(const struct metrics *m);
 // Answers scrapers, or writes the file when it is due. `up`: the collector has a session that
 // works. Returns when to call it again at the latest.
 int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns);
+// Fills in what the owner polls before it calls metrics_serve.
 void metrics_poll(const struct metrics *m, struct pollfd fds[METRICS_FDS]);
 
 // Counts a line that was written for this reason, with this many tokens.

@@ -17,6 +17,7 @@ static void close_pair(int pair[2])
             close(pair[i]);
 }
 
+// Makes both pipes of the sender. On failure the caller closes the ends that are not -1.
 static bool make_pipes(int in[2], int out[2], struct err *e)
 {
     int *const all[] = {in, out};
@@ -41,6 +42,7 @@ bool child_start(struct child *c, struct err *e)
         child_init(c);
         return false;
     }
+    // The sender has its own copies of these ends. Ours would hide that it has closed its output.
     close(in[0]);
     close(out[1]);
     c->in = in[1];

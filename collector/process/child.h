@@ -14,6 +14,7 @@ struct child {
 
 void child_init(struct child *c);
 
+// Lets the launcher start the sender.
 bool child_start(struct child *c, struct err *e) MUST_USE;
 
 // Asks the sender to finish the mail in hand and end.

@@ -66,6 +66,7 @@ bool holder_self(char name[HOLDER_LEN], struct err *e)
         snprintf(name, HOLDER_LEN, "%s/%s/%ld/%llu", boot, space, (long)getpid(), ticks);
         return true;
     }
+    // Without these facts the name still belongs to us alone, but nobody can find us dead by it.
     if (!random_fill(number, sizeof number, e))
         return false;
     snprintf(name, HOLDER_LEN, "random/%016" PRIx64 "%016" PRIx64, number[0], number[1]);

@@ -13,6 +13,7 @@
 
 #define HOLDER_LEN 128
 
+// Writes the name of this process.
 bool holder_self(char name[HOLDER_LEN], struct err *e) MUST_USE;
 // True when the process of this name is known to have ended.
 bool holder_is_dead(const char *name);

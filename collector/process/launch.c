@@ -57,9 +57,9 @@ static void exec_command(char *const command[], const int files[2], int report)
     struct sigaction usual = {.sa_handler = SIG_DFL};
     static const int changed[] = {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT}; // we ignore or catch these
 
-    setpgid(0, 0);
+    setpgid(0, 0); // a group of its own, which Ctrl-C does not reach
 #ifdef __linux__
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    prctl(PR_SET_PDEATHSIG, SIGTERM); // when the launcher dies
 #endif
     for (size_t i = 0; i < sizeof changed / sizeof changed[0]; i++)
         sigaction(changed[i], &usual, NULL);

@@ -108,8 +108,8 @@ static int add_rules(
     int error = 0;
 
     for (const struct rule *r = rules; r < rules + count && error == 0; r++) {
-        // True when (argument & datum_a) == datum_b. datum_b is 0 unless it is set below: none of
-        // the bits of datum_a is in the argument.
+        // MASKED_EQ means that (argument & datum_a) == datum_b. Unless it is set below, datum_b is
+        // 0: the argument must have none of the bits of datum_a.
         struct scmp_arg_cmp when = {.arg = r->arg, .op = SCMP_CMP_MASKED_EQ, .datum_a = r->value};
         if (r->when == IF_IS)
             when.op = SCMP_CMP_EQ;

@@ -53,6 +53,7 @@ void lines_drop(struct line *line)
     release_answer(line);
     buf_clear(&line->text);
     buf_clear(&line->place);
+    // The memory is kept for the next line that gets this place.
     *line = (struct line){
         .text = line->text, .place = line->place, .tokens = line->tokens, .room = line->room};
 }

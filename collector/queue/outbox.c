@@ -78,6 +78,7 @@ static void add_text(struct buf *b, const char *text)
     buf_append_char(b, '"');
 }
 
+// Appends a result to each of the arrays.
 static void add_result(struct buf c[OUTBOX_COLUMNS], const struct outbox_result *r)
 {
     for (int i = 0; i < OUTBOX_COLUMNS; i++)

@@ -38,6 +38,7 @@ struct outbox {
 void outbox_init(struct outbox *o);
 void outbox_fini(struct outbox *o);
 
+// Keeps a copy of the result.
 bool outbox_add(struct outbox *o, const struct outbox_result *r, struct err *e) MUST_USE;
 size_t outbox_left(const struct outbox *o);    // results that are not confirmed
 bool outbox_sends_all(const struct outbox *o); // the statement under way has all of them

@@ -31,6 +31,7 @@ int64_t queue_patience_ms(const struct queue *q)
     return 4000 + q->limit / 10;
 }
 
+// Sets the usual timeouts: queue_patience_ms for a statement, and none for a lock.
 static bool send_patience(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
@@ -76,6 +77,7 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
         return false;
     if (!q->predecessor.pid[0])
         return true;
+    // The backend of the last session may not have noticed its end, and keep our lock.
     return session_query(s, QUEUE_QUIET, queue_sql_terminate,
         SESSION_PARAMS(q->predecessor.pid, q->predecessor.since), deadline_ns, e);
 }
@@ -84,7 +86,7 @@ bool queue_decode_schema(const PGresult *r, struct err *e)
 {
     if (!session_check_row(r, e))
         return false;
-    if (PQgetisnull(r, 0, 0))
+    if (PQgetisnull(r, 0, 0)) // no migration is missing
         return true;
     return err_set(e, ERR_SCHEMA,
         "the database lacks what migrations/%s brings; apply the migrations up to the latest",

@@ -47,7 +47,7 @@ struct queue {
     } seen;
     struct backend { // the backend of a session, to end it if it outlives that session
         char pid[16];
-        char since[40];
+        char since[40];     // when it began: another backend may get the same pid later
     } backend, predecessor; // the predecessor's pid is "" when there is none
     char bell[24];          // the number of the bell's lock; "": producers use no bell
     char bell_taken[24];    // the number of the lock that we asked for last
@@ -80,7 +80,7 @@ bool queue_send_setup(
 // Fails with ERR_SCHEMA when a migration is missing, and names its file.
 bool queue_decode_schema(const PGresult *r, struct err *e) MUST_USE;
 
-// The first request of a session asks which backend serves it.
+// The first request of a session asks which backend serves it; q->backend keeps the answer.
 bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
@@ -113,7 +113,7 @@ bool queue_send_silent(
 bool queue_decode_silent(const PGresult *r, bool *silent, struct err *e) MUST_USE;
 
 // The health check: proves that the session works and that its LISTEN is registered, and asks how
-// tokens are announced.
+// tokens are announced; q->bell keeps that.
 bool queue_send_check(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_decode_check(struct queue *q, const PGresult *r, struct err *e) MUST_USE;

@@ -99,7 +99,7 @@ static bool send_peers(const struct queue *q, struct session *s, int tag, const 
     char gone[32] = "{}", counters[32] = "{}", answered[SESSION_NUMBER_LEN],
          hung[SESSION_NUMBER_LEN];
 
-    // The function would free any number of owners at once. We name one in each request, so that
+    // mailroom_peers would free any number of owners at once. We name one in each request, so that
     // the log can say whose tokens were freed.
     if (r->gone) {
         snprintf(gone, sizeof gone, "{%" PRId64 "}", r->gone->number);

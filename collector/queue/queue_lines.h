@@ -29,6 +29,7 @@ struct take_request {
     bool lock; // take the lock for work in hand with the first token
     const struct settled *settled; // to be settled in the same transaction; NULL: none
 };
+// Takes lines, or only looks, if fewer than r->fewest tokens wait.
 bool queue_send_take(const struct queue *q, struct session *s, const struct take_request *r,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
@@ -65,6 +66,8 @@ struct peers_request {
 struct run {
     char host[256], settings[256];
 };
+// Both call mailroom_peers. queue_send_join asks to claim or to join the queue. queue_send_peers is
+// for a collector that has done so: it keeps its place, frees what others have, or leaves.
 bool queue_send_join(const struct queue *q, struct session *s, const struct peers_request *r,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool queue_send_peers(const struct queue *q, struct session *s, const struct peers_request *r,

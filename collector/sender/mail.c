@@ -43,6 +43,7 @@ static enum word word_at(const char *text)
     return w;
 }
 
+// Appends the text of a template's file, and a NUL.
 static bool read_file(struct buf *out, const char *path, struct err *e)
 {
     FILE *f = fopen(path, "re");

@@ -12,6 +12,7 @@
 // The exit codes: those of sysexits(3) that the sender uses.
 enum ending { ENDING_OK = 0, ENDING_INTERNAL = 70, ENDING_OUTPUT = 74, ENDING_CONFIG = 78 };
 
+// Loads the settings, and makes what they ask for. On failure tear_down frees what was made.
 static bool set_up_sender(struct sending *s, struct err *e)
 {
     struct settings *c = &s->settings;
@@ -45,6 +46,7 @@ static void tear_down(struct sending *s)
     curl_global_cleanup();
 }
 
+// Returns the exit code for this error.
 static enum ending ending_of(const struct err *e)
 {
     switch (e->kind) {
@@ -59,6 +61,7 @@ static enum ending ending_of(const struct err *e)
     }
 }
 
+// `answers`: the sender answers on standard output. Returns the exit code.
 static int run_sender(bool answers)
 {
     struct sending s = {.answers = answers, .rate = {.fd = -1}};

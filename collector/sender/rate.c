@@ -48,7 +48,7 @@ static void refill(struct rate *r, int64_t now_ns)
 
 int64_t rate_next_ns(struct rate *r, int64_t now_ns)
 {
-    if (r->per_s <= 0)
+    if (r->per_s <= 0) // no limit
         return now_ns;
     refill(r, now_ns);
     if (r->left >= 1)
@@ -57,7 +57,8 @@ int64_t rate_next_ns(struct rate *r, int64_t now_ns)
     return now_ns + (int64_t)((1 - r->left) / r->per_s * (double)NS_PER_S) + 1;
 }
 
-// Begins the count of a new day. If the clock was set back, the later day and its count stay.
+// Begins a new count if a new day has begun. If the clock was set back, the later day and its count
+// stay.
 static void turn_day(struct rate *r, int64_t wall_s)
 {
     if (wall_s / DAY_S <= r->day)

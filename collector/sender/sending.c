@@ -67,7 +67,8 @@ static void pause_sending(struct sending *s)
 
 // Tries once to send a mail, when the limits allow it. If a signal comes first, *reply is left
 // alone. False: an error that ends the sender.
-static bool attempt(struct sending *s, const struct record *r, struct reply *reply, struct err *e)
+static bool attempt_once(
+    struct sending *s, const struct record *r, struct reply *reply, struct err *e)
 {
     if (rate_spent(&s->rate, clock_wall_ns() / NS_PER_S)) {
         *reply = (struct reply){.outcome = MAIL_LATER};
@@ -90,7 +91,7 @@ static bool attempt_until_done(
     struct sending *s, const struct record *r, struct reply *reply, struct err *e)
 {
     for (int tries = 1;;) {
-        if (!attempt(s, r, reply, e))
+        if (!attempt_once(s, r, reply, e))
             return false;
         if (program_stopping() || reply->outcome == MAIL_SENT || reply->outcome == MAIL_PERMANENT)
             return true;
@@ -131,7 +132,7 @@ static bool send_line(struct sending *s, const char *line, size_t len, struct er
         if (why) {
             reply.outcome = MAIL_PERMANENT;
             snprintf(reply.text, sizeof reply.text, "553 %s", why);
-        } else if (!(s->answers ? attempt : attempt_until_done)(s, &r, &reply, e)) {
+        } else if (!(s->answers ? attempt_once : attempt_until_done)(s, &r, &reply, e)) {
             return false;
         } else if (program_stopping() && reply.outcome != MAIL_SENT) {
             return true;

@@ -44,6 +44,8 @@ static const struct variable table[] = {
 
 #define SETTINGS (sizeof table / sizeof table[0])
 
+// Sets a number, which may have a fraction. It must begin with a digit, because strtod would take
+// blanks, a sign, and words such as "inf".
 static bool set_sender_number(
     void *into, const struct variable *row, const char *value, struct err *e)
 {
@@ -111,7 +113,7 @@ static bool fits_in_quotes(const char *name)
     return true;
 }
 
-static bool check(const struct settings *s, struct err *e)
+static bool check_sender_settings(const struct settings *s, struct err *e)
 {
     const struct {
         const char *name, *value;
@@ -148,6 +150,7 @@ static bool check(const struct settings *s, struct err *e)
     return true;
 }
 
+// Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set.
 static bool read_password(struct settings *s, struct err *e)
 {
     char line[1026];
@@ -174,7 +177,7 @@ bool settings_load(struct settings *s, char *const env[], struct err *e)
 {
     *s = (struct settings){0};
     return variables_read(&settings_variables, s, env, e) && (!s->from || cut_from(s, e)) &&
-           check(s, e) && read_password(s, e);
+           check_sender_settings(s, e) && read_password(s, e);
 }
 
 void settings_fini(struct settings *s)

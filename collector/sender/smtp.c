@@ -77,6 +77,7 @@ static int on_debug(CURL *easy, curl_infotype type, char *data, size_t len, void
     return 0;
 }
 
+// Copies the next part of the mail to `out`. Returns how many bytes; 0: the mail has ended.
 static size_t on_mail_read(char *out, size_t one, size_t room, void *context)
 {
     struct smtp *s = context;
@@ -87,6 +88,7 @@ static size_t on_mail_read(char *out, size_t one, size_t room, void *context)
     return n;
 }
 
+// Goes back in the mail: libcurl sends it again when the connection that it used had ended.
 static int on_mail_seek(void *context, curl_off_t offset, int origin)
 {
     struct smtp *s = context;
@@ -97,7 +99,8 @@ static int on_mail_seek(void *context, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_OK;
 }
 
-static void configure(struct smtp *s)
+// Sets what all mails have in common.
+static void configure_curl(struct smtp *s)
 {
     const struct settings *c = s->settings;
     CURL *easy = s->easy;
@@ -126,7 +129,6 @@ static void configure(struct smtp *s)
     curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_mail_read);
     curl_easy_setopt(easy, CURLOPT_READDATA, s);
-    // libcurl seeks to send the mail again, when the old connection had ended.
     curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_mail_seek);
     curl_easy_setopt(easy, CURLOPT_SEEKDATA, s);
 }
@@ -155,7 +157,7 @@ bool smtp_hang_up(struct smtp *s, struct err *e)
     s->easy = curl_easy_init();
     if (!s->easy)
         return err_set(e, ERR_SYSTEM, "libcurl cannot be used");
-    configure(s);
+    configure_curl(s);
     return true;
 }
 
@@ -187,7 +189,7 @@ static bool is_seven_bit(const struct buf *body)
 // Appends lines of 76 characters, the most that MIME allows.
 static void add_base64(struct buf *out, const struct buf *body)
 {
-    enum { BYTES = 57 };
+    enum { BYTES = 57 }; // these make 76 characters
     unsigned char line[BYTES / 3 * 4 + 1];
 
     for (size_t at = 0; at < body->len; at += BYTES) {
@@ -247,7 +249,8 @@ static void judge_reply(struct smtp *s, CURLcode result, struct reply *reply)
         reply->outcome = MAIL_LATER;
 }
 
-static void transfer(struct smtp *s, const char *to, struct reply *reply)
+// Sends the mail that make_mail has made to this address, and fills in *reply.
+static void transfer_mail(struct smtp *s, const char *to, struct reply *reply)
 {
     struct curl_slist *recipients = curl_slist_append(NULL, to);
 
@@ -277,6 +280,6 @@ bool smtp_send(struct smtp *s, const struct template *t, const struct record *r,
     }
     if (!make_mail(s, t, r, e))
         return false;
-    transfer(s, to, reply);
+    transfer_mail(s, to, reply);
     return true;
 }

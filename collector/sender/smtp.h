@@ -22,6 +22,7 @@ struct reply {
 
 struct smtp; // owned by the caller from smtp_new to smtp_free
 
+// Connects only when a mail is sent. `s` is borrowed. NULL: *e says why.
 struct smtp *smtp_new(const struct settings *s, struct err *e) MUST_USE;
 void smtp_free(struct smtp *s); // accepts NULL
 

@@ -87,7 +87,7 @@ static int count_items(const char *list)
 
 // Moves the first `skip` items of a comma-separated list to its end, in place. False: there is no
 // memory.
-static bool rotate(char *list, int skip)
+static bool rotate_list(char *list, int skip)
 {
     char *copy = strdup(list);
 
@@ -102,7 +102,8 @@ static bool rotate(char *list, int skip)
     return true;
 }
 
-// Begins to connect, with the first `skip` hosts of the list at its end. NULL: there is no memory.
+// Begins to connect, with the first `skip` hosts of the list at its end; after the last host `skip`
+// begins again with the first. NULL: there is no memory.
 static PGconn *start_session(const char *url, int skip)
 {
     // Keywords before dbname are defaults, which the conninfo overrides; those after it override
@@ -127,7 +128,7 @@ static PGconn *start_session(const char *url, int skip)
         bool list = strncmp(o->keyword, "host", 4) == 0 || strcmp(o->keyword, "port") == 0;
         if (!o->val || !list || count_items(o->val) != hosts)
             continue;
-        ok = ok && rotate(o->val, skip % hosts);
+        ok = ok && rotate_list(o->val, skip % hosts);
         keywords[n] = o->keyword;
         values[n++] = o->val;
     }
@@ -202,6 +203,7 @@ int64_t session_deadline_ns(const struct session *s)
     return deadline;
 }
 
+// Sends what the socket takes; the owner polls for room while `flushing` is set.
 static bool flush(struct session *s, struct err *e)
 {
     int left = PQflush(s->conn);

@@ -133,6 +133,7 @@ static uint8_t hex_digit(char c)
     return (uint8_t)((c | 0x20) - 'a' + 10);
 }
 
+// `where`: the setting that the message names in place of the key, which it never shows.
 static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *where, struct err *e)
 {
     const size_t digits = 2 * (size_t)SIGN_KEY_LEN;
@@ -147,6 +148,7 @@ static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *w
     return true;
 }
 
+// Reads the key from the first line of its file.
 static bool read_key_file(struct config *c, struct err *e)
 {
     // Room for the key, a line end of two characters, and a NUL. A longer line shows in the same
@@ -173,6 +175,7 @@ static bool read_key_file(struct config *c, struct err *e)
     return ok;
 }
 
+// Takes the key from one of its two settings, of which exactly one must be set.
 static bool load_key(struct config *c, struct err *e)
 {
     // Both are set, or none is.
@@ -206,6 +209,8 @@ static bool check_url(const struct config *c, struct err *e)
     return true;
 }
 
+// Checks what set_text and set_number cannot: choices of words, and settings that depend on each
+// other. Fills in what follows from the words.
 static bool check_together(struct config *c, struct err *e)
 {
     char names[POLICY_NAMES_LEN];

@@ -44,7 +44,6 @@ struct config {
     uint8_t key[SIGN_KEY_LEN];
 };
 
-// The table of all settings.
 extern const struct variables config_variables;
 
 // Reads and checks all settings. env holds NAME=value strings, as environ(7). The caller calls

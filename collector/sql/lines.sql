@@ -2,7 +2,7 @@
 --
 -- $1 queue | $2 our number | $3 our epoch, or null where several collect | $4 tokens of a line
 -- $5 the fewest that are taken | $6 lines | $7 whether lines are answered
--- $8 the row of ours to read again, or null | $9 milliseconds in which something may have come due;
+-- $8 the rows of ours to read again, or null | $9 milliseconds in which something may have come due;
 -- null: look at all; 0: at nothing | $10 budget a second | $11 burst | $12 tokens a day
 -- $13 whether a lower lane goes first, if its oldest token has waited for $14 seconds
 -- $15 whether to take, with the first token, the lock that shows others that we have something in hand
@@ -10,7 +10,8 @@
 -- $19, $20 dead letters: tokens, reasons | $21 the place of a line that was not held
 --
 -- The snapshot is that of this statement, which is older than those in which the function looks. A
--- row with kind 4 is a line that was no longer ours.
+-- row with kind 4 is a line that was no longer ours. mailroom_take's first row is the head of the
+-- answer (kind 0), and its second the first token, with which the lock is taken.
 SELECT 4 AS kind, s.line, s.nonce, NULL::bigint AS token, NULL::int AS number, NULL::int AS errors,
        NULL::varchar AS email, NULL::varchar AS login, NULL::bytea AS secret, NULL::varchar AS code,
        false AS more, NULL::bigint AS expired, NULL::bigint AS consumed, NULL::bigint AS others,

@@ -3,8 +3,8 @@
 --
 -- $1 queue | $2 tokens, or deliveries, to count at most
 --
--- The comment on mailroom_behind (migration 21) says what a stretch is. Here they are those of all
--- lanes, in no order. Before the first collector has come to the queue, no row is returned.
+-- The comment on mailroom_behind (migration 21) says what a stretch is. Here the stretches of all
+-- lanes are read, in no order. Before the first collector has come to the queue, no row is returned.
 WITH lane AS MATERIALIZED (
     SELECT c.*, pg_current_snapshot() AS now
     FROM jobs AS j,

@@ -89,8 +89,8 @@ static void send_read(PGconn *conn, const char *limit)
         die("read", conn);
 }
 
-// Uses these columns of a read: 1 part, 3 xid, 4 id (in the head row: n), 5 email (in the head row:
-// the snapshot).
+// Moves the cursor behind the last row of a read. Uses these columns: 1 part, 3 xid, 4 id (in the
+// head row: n), 5 email (in the head row: the snapshot).
 static void send_move(PGconn *conn, PGresult *r)
 {
     int last = PQntuples(r) - 1;

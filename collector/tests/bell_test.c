@@ -48,7 +48,7 @@ static void those_that_inserted_nothing_are_forgotten(void **state)
     bell_none_silent(&b);
     bell_looked(&b, "100:104:100", bell_due_ns(&b));
     assert_true(bell_due_ns(&b) == CLOCK_NEVER);
-    // Another bell is another question, and an answer to the old one does not count for it.
+    // The bell was asked for anew. An answer to a question about the earlier bell changes nothing.
     b = (struct bell){.step = BELL_ASKED, .silent_below = 7};
     bell_none_silent(&b);
     assert_true(b.silent_below == 7);

@@ -51,7 +51,7 @@ static void a_token_is_known_by_id_and_secret(void **state)
     assert_false(has(&d, 10, "a"));
 }
 
-// A claim asks which of the tokens still wait.
+// After a reconnect the server tells which of the tokens in doubt still wait.
 static void a_token_that_does_not_wait_is_passed(void **state)
 {
     struct doubt d = {0};
@@ -68,7 +68,7 @@ static void a_token_that_does_not_wait_is_passed(void **state)
     doubt_keep_marked(&d);
     assert_int_equal(d.n, 1);
     assert_true(has(&d, 10, "a"));
-    doubt_keep_marked(&d); // the next claim finds that no token waits
+    doubt_keep_marked(&d); // after the next reconnect no token waits
     assert_int_equal(d.n, 0);
     assert_null(d.all);
 }

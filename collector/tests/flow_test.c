@@ -115,7 +115,8 @@ static void the_rate_is_that_of_a_whole_stretch(void **state)
         }
 }
 
-// While we look, no announcement comes between two looks.
+// While we look nobody announces, so a long time between two looks does not mean that no token
+// came.
 static void looks_may_be_far_apart(void **state)
 {
     struct flow f = at_rate(1000);

@@ -75,7 +75,7 @@ static void on_signal(int number)
 __attribute__((constructor)) static void prepare(void)
 {
     call = getenv("FORBIDDEN");
-    // The sender inherits the variable, and is nobody's subject here.
+    // Without the variable the library does nothing.
     if (call)
         signal(SIGUSR1, on_signal);
 }

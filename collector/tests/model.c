@@ -49,7 +49,7 @@ struct state {
 struct search {
     const struct model_rules *rules;
     struct model_found *found;
-    uint64_t *seen; // hashes of the states that were left, with the depth that remained
+    uint64_t *seen; // a hash of each state, with the number of events that were to go (see known)
     size_t mask, used;
     const char *events[32];
     uint8_t who[32];
@@ -57,6 +57,8 @@ struct search {
 
 // --- the database ---------------------------------------------------------------
 
+// Ends a transaction that began in the state `before`. Without a flush (lazily) a crash may bring
+// that state back.
 static void commit(struct state *s, const struct database *before, bool lazily)
 {
     if (!lazily) {
@@ -68,6 +70,7 @@ static void commit(struct state *s, const struct database *before, bool lazily)
     s->past[s->pasts++] = *before;
 }
 
+// Returns the row of this line, if `owner` has it; else NULL.
 static struct row *find(
     struct database *d, const struct model_rules *r, const struct line *l, uint8_t owner)
 {
@@ -86,6 +89,7 @@ static void delete_row(struct database *d, struct row *row)
     d->row[--d->rows] = (struct row){0};
 }
 
+// True while the token is to be written: it is beyond the cursor, or in a row.
 static bool waits(const struct database *d, uint8_t token)
 {
     for (int i = 0; i < d->rows; i++)
@@ -101,7 +105,8 @@ static bool consumed(const struct state *s, int token)
     return s->consumed & 1U << token;
 }
 
-// A token that is neither beyond the cursor nor in a row was written.
+// Returns the promise that this state breaks; NULL: none. A token that waits no more was written,
+// or consumed by its user. No token is written twice, unless an event has allowed that.
 static const char *judge(const struct state *s)
 {
     for (int t = 0; t < TOKENS; t++) {
@@ -123,7 +128,7 @@ static struct line *first_in(struct collector *c, enum line_state state)
     return NULL;
 }
 
-// Lines stay in the order in which they were taken.
+// Drops a line. The others stay in the order in which they were taken.
 static void drop(struct collector *c, struct line *l)
 {
     memmove(l, l + 1, (size_t)(c->hand + HAND - l - 1) * sizeof *l);
@@ -146,7 +151,7 @@ static void disconnect(struct collector *c)
         drop(c, first_in(c, TAKEN));
 }
 
-// Puts a row into a free hand. A token whose line is out already needs no second one.
+// Puts a row into a free place of `hand`. A token whose line is out already needs no second line.
 static void hold(struct collector *c, const struct row *r, bool lazy)
 {
     struct line l = {
@@ -161,6 +166,7 @@ static void hold(struct collector *c, const struct row *r, bool lazy)
     *first_in(c, FREE) = l;
 }
 
+// Pays for a row, which is good for one step of the clock. False: the budget is spent.
 static bool pay(struct state *s, const struct model_rules *rules, struct row *row)
 {
     if (!rules->budget || row->paid == s->tick || (rules->without == RULE_PAID && row->paid > 0))
@@ -172,7 +178,7 @@ static bool pay(struct state *s, const struct model_rules *rules, struct row *ro
     return true;
 }
 
-// The rows that are ours and not in hand come first, then those of nobody.
+// Returns a row to take again: first one that is ours and not in hand, then one of nobody's.
 static struct row *leftover(struct database *d, const struct collector *c)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -182,6 +188,7 @@ static struct row *leftover(struct database *d, const struct collector *c)
     return NULL;
 }
 
+// Takes over a row that is left, or makes one for the token at the cursor. NULL: there is none.
 static struct row *next_row(struct state *s, struct collector *c)
 {
     struct database *d = &s->now;
@@ -201,7 +208,7 @@ static struct row *next_row(struct state *s, struct collector *c)
     return row;
 }
 
-// Until a lazy line is settled, its token waits for anybody.
+// True while a line was read and not taken. Until it is settled, anybody may take its token.
 static bool has_lazy(const struct collector *c)
 {
     for (int i = 0; i < HAND; i++)
@@ -210,6 +217,7 @@ static bool has_lazy(const struct collector *c)
     return false;
 }
 
+// Takes as many lines as there is room for, or one with a budget. Returns whether it took any.
 static bool take(struct state *s, const struct model_rules *rules, struct collector *c)
 {
     const struct database before = s->now;
@@ -250,6 +258,7 @@ static bool take_lazily(struct state *s, struct collector *c)
     return true;
 }
 
+// Writes the first line that was taken. Returns the promise that this breaks; NULL: none.
 static const char *write_line(struct state *s, const struct model_rules *rules, struct collector *c)
 {
     struct line *l = first_in(c, TAKEN);
@@ -272,7 +281,7 @@ static const char *write_line(struct state *s, const struct model_rules *rules, 
     return NULL;
 }
 
-// Returns false if the line was not ours any more.
+// Settles a line. Returns false if the line was not ours any more.
 static bool settle(
     struct state *s, const struct model_rules *rules, struct collector *c, const struct line *l)
 {
@@ -294,7 +303,8 @@ static bool settle(
     return true;
 }
 
-// The earlier owner may have written the line, so its payment does not count for the new one.
+// Gives a row to an owner. The earlier owner may have written the line, so its payment does not
+// count for the new one.
 static void give(struct row *row, uint8_t owner)
 {
     if (row->owner != owner)
@@ -302,6 +312,7 @@ static void give(struct row *row, uint8_t owner)
     row->owner = owner;
 }
 
+// Makes all rows of `owner` those of the collector, which takes that owner for dead.
 static void adopt(struct state *s, struct collector *c, uint8_t owner)
 {
     for (int i = 0; i < COLLECTORS; i++) {
@@ -341,6 +352,7 @@ static void ask_doubt(struct state *s, const struct model_rules *rules, struct c
     }
 }
 
+// Opens a session. Where one collector works at a time, it claims the queue and all rows.
 static void connect(struct state *s, const struct model_rules *rules, struct collector *c)
 {
     const struct database before = s->now;
@@ -397,6 +409,7 @@ static bool can_write(const struct state *s, const struct model_rules *rules, st
     return c->connected && first_in(c, TAKEN) && (rules->answers || (!first_in(c, WRITTEN)));
 }
 
+// Lets the first written line be settled. If not `answered`, the answer is lost with the session.
 static bool settle_event(
     struct state *s, const struct model_rules *rules, struct collector *c, bool answered)
 {
@@ -429,8 +442,9 @@ static bool stop(struct state *s, struct collector *c)
     return true;
 }
 
-// `to` is the state to which the crash goes back. A sender does not know of it, so that with
-// answers a line whose row is lost goes out once more.
+// Lets the server crash, once. It goes back to past[to]; if `to` is the number of these states, it
+// loses nothing. A sender does not notice a crash, so that with answers a line whose row is lost
+// goes out once more.
 static bool crash(struct state *s, const struct model_rules *rules, int to)
 {
     if (s->crashes > 0 || to > s->pasts || to < 0)
@@ -565,7 +579,8 @@ static uint64_t hash(const struct state *s)
     return h * 0xbf58476d1ce4e5b9ULL;
 }
 
-// Returns true if this state was left before with at least as many events to go.
+// Returns true if the search was in this state before with at least as many events to go; else
+// notes the state. An entry of `seen` is a hash; its lower 4 bits are how many events were to go.
 static bool known(struct search *x, const struct state *s, int left)
 {
     uint64_t h = hash(s) & ~UINT64_C(15);
@@ -583,6 +598,7 @@ static bool known(struct search *x, const struct state *s, int left)
     }
 }
 
+// Notes the broken promise, and the events that lead to it.
 static void tell(struct search *x, const char *broken, int depth)
 {
     size_t len = 0;
@@ -593,6 +609,7 @@ static void tell(struct search *x, const char *broken, int depth)
             "%s%c %s", i > 0 ? ", " : "", 'A' + x->who[i], x->events[i]);
 }
 
+// Tries each event in this state, and goes on from each new state with up to `left` events.
 static void explore(struct search *x, const struct state *s, int depth, int left)
 {
     for (int event = 0; event < EVENTS && !x->found->broken; event++)

@@ -21,7 +21,7 @@ static uint64_t draw(uint64_t *state)
 }
 
 // Draws a number from low to high, both included.
-static int64_t between(struct backoff *b, int64_t low, int64_t high)
+static int64_t draw_between(struct backoff *b, int64_t low, int64_t high)
 {
     return low + (int64_t)(draw(&b->random) % (uint64_t)(high - low + 1));
 }
@@ -30,9 +30,10 @@ int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns)
 {
     if (b->last_ns == 0) { // the last session worked
         b->last_ns = BACKOFF_START_NS;
-        return between(b, BACKOFF_START_NS / 5, BACKOFF_START_NS);
+        return draw_between(b, BACKOFF_START_NS / 5, BACKOFF_START_NS);
     }
-    b->last_ns = between(b, BACKOFF_START_NS, 3 * b->last_ns < cap_ns ? 3 * b->last_ns : cap_ns);
+    b->last_ns =
+        draw_between(b, BACKOFF_START_NS, 3 * b->last_ns < cap_ns ? 3 * b->last_ns : cap_ns);
     return b->last_ns;
 }
 

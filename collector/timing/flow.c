@@ -15,7 +15,8 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 
     if (stretch_ns < STRETCH_NS) // the stretch is not complete
         return;
-    // While each token is announced, a long stretch means that none came. If the count has fallen,
+    // While each token is announced, each calls this function, so a long stretch means that none
+    // came. If the count has fallen,
     // other collectors took some tokens. That says nothing about the rate, which then stays as it
     // is.
     if (!looking && stretch_ns > PAUSED_NS)
@@ -27,7 +28,9 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 }
 
 // True when looks pay: each saves enough announcements, and a batch is large enough to wait for.
-static bool pays(const struct flow *f, bool looking, int limit, int64_t timeout_ns)
+// Looks that go on need to save half as much as looks that begin, so that a rate near the bound
+// does not switch between both ways all the time.
+static bool looks_pay(const struct flow *f, bool looking, int limit, int64_t timeout_ns)
 {
     double saved = f->per_ns * (double)clock_min(LONGEST_NS, timeout_ns / PAUSES_IN_TIMEOUT);
 
@@ -39,7 +42,7 @@ int64_t flow_pause_ns(
 {
     int64_t longest_ns = READ_AGAIN_NS * waiting;
 
-    if (!pays(f, looking, limit, timeout_ns))
+    if (!looks_pay(f, looking, limit, timeout_ns))
         return CLOCK_NEVER;
     if (longest_ns < LONGEST_NS)
         longest_ns = LONGEST_NS;

@@ -56,7 +56,7 @@ struct owner *owners_due(struct owners *o, int64_t grace_ns, int64_t lease_ns, i
         struct owner *a = &o->all[i];
         int64_t wait_ns = a->alive ? lease_ns : grace_ns;
         if (a->alive && now_ns - o->looked_ns > OWNERS_WATCH_NS)
-            continue;
+            continue; // we did not watch, so it may have renewed its lease meanwhile
         if (now_ns - a->since_ns >= wait_ns)
             return a;
     }

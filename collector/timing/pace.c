@@ -13,7 +13,7 @@ static void add_level(struct pace *p, int64_t timeout_ns)
 }
 
 // Returns the lowest balance that a level may have. The decision changes when the balance rises
-// above 0.
+// above 0. The timeout of level 1 is `least`.
 static double lowest_balance(const struct pace *p, const struct pace_level *l)
 {
     return -(double)p->level[1].timeout_ns * (l->next_worth ? EVIDENCE_SHORTER : EVIDENCE_LONGER);
@@ -25,6 +25,7 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
     if (least_ns == 0)
         return;
     add_level(p, 0);
+    // A level above two thirds of the upper bound would hardly differ from the last level.
     for (int64_t t = least_ns; t < most_ns / 3 * 2 && p->levels < PACE_LEVELS - 1; t *= 2)
         add_level(p, t);
     add_level(p, most_ns);
@@ -42,7 +43,8 @@ static void add_cost(struct pace *p, int level, bool next, bool begun, int64_t h
     double cost =
         (begun ? line : 0) + (l->next_worth ? GAIN_TO_STAY : GAIN_TO_BEGIN) * (double)held_ns;
 
-    // The balance is evidence against next_worth: costs of the line that it favours raise it.
+    // The balance is evidence against the present decision, next_worth. Costs of the line that the
+    // decision favours raise the balance, and those of the other line lower it.
     l->balance += next == l->next_worth ? cost : -cost;
     if (l->balance > 0) {
         l->next_worth = !l->next_worth;

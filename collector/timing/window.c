@@ -14,12 +14,12 @@
 
 // What is known of an id: it was announced, a read showed it without an announcement, or it was
 // taken.
-enum what { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
+enum id_state { UNKNOWN, ANNOUNCED, SHOWN, TAKEN };
 
 struct window_entry {
     int64_t id;
     int64_t at_ns; // when the token was announced or taken; SHOWN: when it is assumed to have come
-    enum what what;
+    enum id_state state;
     int32_t before_ms; // how long before at_ns its wait began; -1: unknown
 };
 
@@ -27,6 +27,7 @@ bool window_init(struct window *w, int limit, int64_t timeout_ns, struct err *e)
 {
     size_t size = 1024;
 
+    // Room for the ids of four batches, so that few ids share an entry.
     while (size < 4 * (size_t)limit)
         size *= 2;
     *w = (struct window){.limit = limit, .timeout_ns = timeout_ns, .mask = size - 1};
@@ -55,15 +56,16 @@ void window_restart(struct window *w, int64_t now_ns)
         w->memory[i] = (struct window_entry){0};
 }
 
-// join adds a token that came at this time to a group, and leave takes one out. leave does not know
-// which token is the first of those that stay, so first_ns stays until the group is empty.
-static void join(struct window_group *g, int64_t at_ns)
+// Adds a token that came at this time to a group.
+static void join_group(struct window_group *g, int64_t at_ns)
 {
     g->first_ns = g->count > 0 ? clock_min(g->first_ns, at_ns) : at_ns;
     g->count++;
 }
 
-static void leave(struct window_group *g)
+// Takes a token out of a group. It is not known which of the tokens that stay came first, so
+// first_ns keeps its value until the group is empty.
+static void leave_group(struct window_group *g)
 {
     if (g->count > 0 && --g->count == 0)
         g->first_ns = CLOCK_NEVER;
@@ -79,15 +81,15 @@ static struct window_entry *recall(struct window *w, int64_t id)
     return entry;
 }
 
-// Tells the pace that an announced token arrived. `what`: what was known of the token before. A
-// token that was shown or taken first is counted in `unannounced`, unless pace_unannounced has
+// Tells the pace that an announced token arrived. `before`: what was known of the token before. A
+// token that was shown or taken first is counted in `unannounced`, unless tell_pace_unannounced has
 // told the pace of it already; then its announcement adds nothing.
-static void pace_announced(
-    struct window *w, const struct window_entry *entry, enum what what, int64_t now_ns)
+static void tell_pace_announced(
+    struct window *w, const struct window_entry *entry, enum id_state before, int64_t now_ns)
 {
-    bool known = what == SHOWN || (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS);
+    bool known = before == SHOWN || (before == TAKEN && now_ns - entry->at_ns < TAKEN_NS);
 
-    if (what == ANNOUNCED || (known && w->unannounced == 0))
+    if (before == ANNOUNCED || (known && w->unannounced == 0))
         return;
     if (known)
         w->unannounced--;
@@ -98,25 +100,25 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
 {
     // An announcement without an id always counts as that of a new token.
     struct window_entry *entry = id == 0 ? NULL : recall(w, id);
-    enum what what = entry ? entry->what : UNKNOWN;
+    enum id_state before = entry ? entry->state : UNKNOWN;
 
-    pace_announced(w, entry, what, now_ns);
-    if (what == TAKEN && now_ns - entry->at_ns < TAKEN_NS)
-        return;
+    tell_pace_announced(w, entry, before, now_ns);
+    if (before == TAKEN && now_ns - entry->at_ns < TAKEN_NS)
+        return; // the announcement of a token that went out already
     // Anybody can repeat an announcement, so a repeated one does not make the token younger.
-    if (entry && what != ANNOUNCED)
-        *entry = (struct window_entry){.id = id, .at_ns = now_ns, .what = ANNOUNCED};
-    if (what == SHOWN) {
-        leave(&w->missed);
-        join(&w->shown, now_ns);
+    if (entry && before != ANNOUNCED)
+        *entry = (struct window_entry){.id = id, .at_ns = now_ns, .state = ANNOUNCED};
+    if (before == SHOWN) {
+        leave_group(&w->missed);
+        join_group(&w->shown, now_ns);
     } else {
-        join(&w->fresh, now_ns);
+        join_group(&w->fresh, now_ns);
     }
 }
 
 // Tells the pace of tokens that were not announced, as if they had come evenly between the last
 // arrival before them and the read that shows them.
-static void pace_unannounced(struct window *w)
+static void tell_pace_unannounced(struct window *w)
 {
     int64_t from_ns = w->pace.last_ns > w->came_after_ns ? w->pace.last_ns : w->came_after_ns;
     int64_t span_ns = w->reading_ns > from_ns ? w->reading_ns - from_ns : 0;
@@ -128,7 +130,7 @@ static void pace_unannounced(struct window *w)
 
 void window_read_sent(struct window *w, int64_t now_ns)
 {
-    pace_unannounced(w);
+    tell_pace_unannounced(w);
     // The answer to this read may show every token that was announced so far, so these are not
     // fresh any more.
     w->shown.count += w->fresh.count;
@@ -142,6 +144,7 @@ void window_shown_all(struct window *w, int64_t now_ns)
 {
     int64_t settle_ns = clock_min(WINDOW_SETTLE_NS, w->timeout_ns);
 
+    // The caller names each token that waits, by window_shown, so the counts begin at 0.
     w->shown = w->missed = (struct window_group){.first_ns = CLOCK_NEVER};
     bool soon = w->reading_ns - w->complete_ns <= SOON_NS;
     // A token that this read is the first to show came after the last read that saw everything.
@@ -149,6 +152,8 @@ void window_shown_all(struct window *w, int64_t now_ns)
     w->came_after_ns = w->complete_ns;
     if (w->came_after_ns + w->timeout_ns < now_ns + settle_ns)
         w->came_after_ns = now_ns + settle_ns - w->timeout_ns;
+    // If the last read that saw everything was not long ago, a token without an announcement is
+    // taken to have come at the time of this one.
     w->assumed_ns = soon ? clock_max(w->reading_ns, w->came_after_ns) : w->came_after_ns;
     w->complete_ns = w->seen_ns = w->reading_ns;
     w->full = false;
@@ -184,29 +189,29 @@ void window_shown(struct window *w, int64_t id)
 {
     struct window_entry *entry = recall(w, id);
 
-    if (entry->what == ANNOUNCED) {
+    if (entry->state == ANNOUNCED) {
         // The announcement came after the read was sent, and before its answer.
         if (entry->at_ns > w->reading_ns)
-            leave(&w->fresh);
-        join(&w->shown, entry->at_ns);
+            leave_group(&w->fresh);
+        join_group(&w->shown, entry->at_ns);
         return;
     }
     // The time of an unannounced token is assumed when a read first shows it, and then kept:
     // otherwise each look would make the token younger.
-    if (entry->what != SHOWN) {
+    if (entry->state != SHOWN) {
         *entry = (struct window_entry){.id = id,
             .at_ns = w->assumed_ns,
-            .what = SHOWN,
+            .state = SHOWN,
             .before_ms = in_ms(w->committed_after_ns, w->assumed_ns)};
         w->unannounced++;
     }
-    join(&w->missed, entry->at_ns);
+    join_group(&w->missed, entry->at_ns);
 }
 
 // Returns since when the token of this entry waits, as window_taken does.
 static int64_t waits_since(const struct window *w, const struct window_entry *entry)
 {
-    if (entry->what == UNKNOWN)
+    if (entry->state == UNKNOWN)
         return w->committed_after_ns;
     return entry->before_ms < 0 ? CLOCK_NEVER : entry->at_ns - entry->before_ms * NS_PER_MS;
 }
@@ -216,15 +221,15 @@ int64_t window_taken(struct window *w, int64_t id, int64_t now_ns)
     struct window_entry *entry = recall(w, id);
     int64_t since_ns = waits_since(w, entry);
 
-    if (entry->what == SHOWN)
-        leave(&w->missed);
-    else if (entry->what == ANNOUNCED)
-        leave(entry->at_ns > w->reading_ns ? &w->fresh : &w->shown);
-    else if (entry->what == UNKNOWN)
+    if (entry->state == SHOWN)
+        leave_group(&w->missed);
+    else if (entry->state == ANNOUNCED)
+        leave_group(entry->at_ns > w->reading_ns ? &w->fresh : &w->shown);
+    else if (entry->state == UNKNOWN)
         w->unannounced++;
     w->taken++;
     *entry = (struct window_entry){
-        .id = id, .at_ns = now_ns, .what = TAKEN, .before_ms = in_ms(since_ns, now_ns)};
+        .id = id, .at_ns = now_ns, .state = TAKEN, .before_ms = in_ms(since_ns, now_ns)};
     return since_ns;
 }
 
@@ -241,14 +246,14 @@ int64_t window_timeout_ns(const struct window *w)
     return first_ns == CLOCK_NEVER ? CLOCK_NEVER : pace_due_ns(&w->pace, first_ns, w->timeout_ns);
 }
 
-static int waiting(const struct window *w)
+static int count_waiting(const struct window *w)
 {
     return w->shown.count + w->missed.count + w->fresh.count;
 }
 
 int64_t window_due_ns(const struct window *w)
 {
-    return waiting(w) >= w->limit ? 0 : window_timeout_ns(w);
+    return count_waiting(w) >= w->limit ? 0 : window_timeout_ns(w);
 }
 
 int64_t window_look_ns(struct window *w, bool looking, int64_t now_ns)
@@ -256,7 +261,7 @@ int64_t window_look_ns(struct window *w, bool looking, int64_t now_ns)
     // For a token that came at 0 the time when its batch fires is the present timeout itself.
     int64_t timeout_ns = pace_due_ns(&w->pace, 0, w->timeout_ns), pause_ns;
 
-    flow_count(&w->flow, looking, w->taken + waiting(w), now_ns);
-    pause_ns = flow_pause_ns(&w->flow, looking, waiting(w), w->limit, timeout_ns);
+    flow_count(&w->flow, looking, w->taken + count_waiting(w), now_ns);
+    pause_ns = flow_pause_ns(&w->flow, looking, count_waiting(w), w->limit, timeout_ns);
     return pause_ns == CLOCK_NEVER ? CLOCK_NEVER : now_ns + pause_ns;
 }

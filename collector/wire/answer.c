@@ -49,8 +49,7 @@ bool answer_parse(struct answer *a, const char *line, size_t len, const char **w
     *a = (struct answer){0};
     // *why is set before each check, so that it tells which check has failed.
     *why = "it does not begin with a line's number";
-    // The bound is far below INT64_MAX, so that the digit that exceeds it cannot overflow the
-    // number.
+    // The bound is so far below INT64_MAX that no overflow comes before the number is refused.
     if (!take_number(&at, end, INT64_MAX / 100, &a->line))
         return false;
     *why = "a token's place is a number from 1 on";

@@ -3,7 +3,7 @@
 // Returns why a field cannot go into a line, as one of the four texts given; NULL: it can.
 // Forbidden are characters that would end a field or a line, or control a reader or a terminal: the
 // control characters of ASCII and, in UTF-8, those from U+0080 to U+009F.
-static const char *forbidden(
+static const char *why_forbidden(
     struct field f, const char *comma, const char *quote, const char *control, const char *missing)
 {
     if (!f.data)
@@ -34,11 +34,11 @@ static bool five_digits(struct field f)
 
 const char *line_unsendable(const struct token *t)
 {
-    const char *why = forbidden(
+    const char *why = why_forbidden(
         t->email, "comma in email", "quote in email", "control character in email", "no email");
 
     if (!why)
-        why = forbidden(
+        why = why_forbidden(
             t->login, "comma in login", "quote in login", "control character in login", "no login");
     if (why)
         return why;

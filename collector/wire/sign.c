@@ -31,7 +31,7 @@ void sign_fini(struct sign *s)
 }
 
 // Writes base64url without padding and without a NUL; `out` has room for all of it.
-static void encode(const uint8_t *in, size_t len, char *out)
+static void encode_base64url(const uint8_t *in, size_t len, char *out)
 {
     static const char alphabet[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -65,6 +65,6 @@ bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[S
         ok = EVP_MAC_update(s->context, (const uint8_t *)code, SIGN_CODE_LEN) == 1;
     if (!ok || EVP_MAC_final(s->context, both + SIGN_SECRET_LEN, &len, 32) != 1 || len != 32)
         return err_set(e, ERR_INTERNAL, "OpenSSL failed to sign");
-    encode(both, sizeof both, out);
+    encode_base64url(both, sizeof both, out);
     return true;
 }

@@ -17,6 +17,7 @@ struct sign {
     EVP_MAC_CTX *context;
 };
 
+// Makes the context with a copy of the key.
 bool sign_init(struct sign *s, const uint8_t key[SIGN_KEY_LEN], struct err *e) MUST_USE;
 void sign_fini(struct sign *s); // wipes the key; accepts a zeroed struct
 
