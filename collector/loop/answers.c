@@ -37,10 +37,10 @@ bool answers_record(struct collector *c, struct line *line, struct line_token *t
         r.kind = retry_is_last(&c->sender.retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
         r.delay_ms = retry_delay_ms(&c->sender.retry, r.errors);
     }
-    work_count(c, outcomes[r.kind], 1);
     // If there is no room for the result, the token stays unanswered, and is given back later.
     if (!outbox_add(&c->settle.outbox, &r, e))
         return false;
+    work_count(c, outcomes[r.kind], 1);
     lines_answer(line, t);
     return true;
 }

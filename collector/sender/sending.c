@@ -106,10 +106,10 @@ static bool attempt_until_done(
 // and pauses.
 static bool give_up_line(struct sending *s, const struct reply *reply, struct err *e)
 {
-    bool ok = answer_line(s, 0, reply, e);
-
+    if (!answer_line(s, 0, reply, e))
+        return false;
     pause_sending(s);
-    return ok;
+    return true;
 }
 
 // Sends the mails of a line, and answers for each. After TERM or INT the mails that are left get no

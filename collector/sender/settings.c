@@ -166,9 +166,13 @@ static bool read_password(struct settings *s, struct err *e)
     size_t len = fread(line, 1, sizeof line - 1, f);
     fclose(f);
     line[len] = '\0';
+    bool whole = line[strcspn(line, "\r\n")] != '\0' || len < sizeof line - 1;
     line[strcspn(line, "\r\n")] = '\0';
     s->password = *line ? strdup(line) : NULL;
     OPENSSL_cleanse(line, sizeof line);
+    if (!whole)
+        return err_set(e, ERR_USAGE, "SENDER_PASSWORD_FILE: the first line of %s is too long",
+            s->password_file);
     return s->password ||
            err_set(e, ERR_USAGE, "SENDER_PASSWORD_FILE: %s holds no password", s->password_file);
 }

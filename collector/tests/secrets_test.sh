@@ -34,6 +34,7 @@ main()
     its_own_user_cannot_look
     no_core_is_dumped
     loose_files_are_named
+    long_passwords_are_refused
     the_sender_knows_no_database
     nothing_is_logged
     echo "secrets stay secret"
@@ -182,12 +183,27 @@ loose_files_are_named()
     echo "$mail_password" >"$server_dir/word"
     for mode in 600 644; do
         chmod "$mode" "$server_dir/word"
-        SENDER_URL=smtp://127.0.0.1:1 SENDER_FROM=a@b.example SENDER_SITE=https://b.example SENDER_USER=me \
-            SENDER_PASSWORD_FILE=$server_dir/word "$BUILD_DIR/bin/mailroom-sender" </dev/null \
-            >/dev/null 2>"$server_dir/word-$mode.log" || failed "the sender does not start"
+        sender_with_word "word-$mode" || failed "the sender does not start"
     done
     grep -q "word can be read by others" "$server_dir/word-644.log" || failed "no word of a loose password"
     ! grep -q "read by others" "$server_dir/word-600.log" || failed "a word of a tight password"
+}
+
+sender_with_word() # log
+{
+    SENDER_URL=smtp://127.0.0.1:1 SENDER_FROM=a@b.example SENDER_SITE=https://b.example SENDER_USER=me \
+        SENDER_PASSWORD_FILE=$server_dir/word "$BUILD_DIR/bin/mailroom-sender" </dev/null \
+        >/dev/null 2>"$server_dir/$1.log"
+}
+
+# A password that is longer than the sender can keep is refused, and not cut.
+long_passwords_are_refused()
+{
+    printf '%01024d\n' 0 >"$server_dir/word"
+    sender_with_word fits || failed "a password of 1024 characters does not fit"
+    printf '%01026d\n' 0 >"$server_dir/word"
+    ! sender_with_word long || failed "a password of 1026 characters is cut"
+    grep -q "word is too long" "$server_dir/long.log" || failed "no word of a password that is too long"
 }
 
 # The secrets appear neither in good runs nor when the settings or the server are bad.
