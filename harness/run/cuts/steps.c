@@ -128,7 +128,9 @@ static bool finish_pipeline(PGconn *conn, bool sent, struct err *e)
 {
     bool ok = sent ? take_step_answers(conn, e) : sql_fail(conn, NULL, "cannot send a step", e);
 
-    return PQexitPipelineMode(conn) && ok;
+    if (!PQexitPipelineMode(conn))
+        return ok && sql_fail(conn, NULL, "cannot end a pipeline", e);
+    return ok;
 }
 
 bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e)
