@@ -306,7 +306,7 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     // the collector had to treat them as tokens that nobody announced.
     if (check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel)
         return true;
-    // Without the waits for a processor, the announcement would have come in the usual time.
+    // Without stalls and waits for a processor, the announcement would have come in the usual time.
     return late_ns <= travel + c->r->slack_ns &&
            check_left(c, line->process, from_ns, line->read_ns, late_ns, 1).ns <=
                usually_late_ns(c);
