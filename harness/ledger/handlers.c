@@ -2,8 +2,9 @@
 
 #define NONE UINT32_MAX
 
-// Returns when the handler ended, by its answer or by the end of its process. *died: its process
-// ended before it answered. CLOCK_NEVER: it still ran at the end.
+// Returns when the handler of this delivered job ended, by its answer or by the death of its
+// process; CLOCK_NEVER: it still ran at the end. Sets *died to whether its process died before it
+// answered. A process that ended after the drain was asked to end, and did not die.
 static int64_t handler_end_ns(const struct ledger *l, const struct delivery *d, bool *died)
 {
     const struct process_record *p = &l->log->processes[l->log->lines[d->line].process];
@@ -54,6 +55,7 @@ bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e)
     // The deliveries are in the order in which their lines were read.
     for (uint32_t i = 0; ok && i < l->log->delivery_count; i++) {
         const struct delivery *d = &l->log->deliveries[i];
+        // REPLY_NONE: the harness told this handler nothing, so it is not counted.
         if (d->token >= tokens || d->reply == REPLY_NONE)
             continue;
         if (last[d->token] != NONE)

@@ -54,7 +54,7 @@ static void pack_stall_range(struct pack *p, struct stalls *s, size_t from, size
 
 static void pack_stalls(struct pack *p, struct stalls *s)
 {
-    PACK_FIELD(p, s->count, no_limit);
+    PACK_LIMITED(p, s->count, no_limit);
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
     // Every version stores the first stalls here. pack_more_stalls, which came later, stores the
@@ -66,7 +66,7 @@ static void pack_more_stalls(struct pack *p, struct stalls *s)
 {
     size_t more = s->kept_count > first_stalls ? s->kept_count - first_stalls : 0;
 
-    PACK_FIELD(p, more, PACK_LINES_MAX);
+    PACK_LIMITED(p, more, PACK_LINES_MAX);
     if (pack_reading(p) && !pack_can_hold(p, more))
         pack_fail(p, "names more items than it can hold");
     else
@@ -88,7 +88,7 @@ static void pack_notes(struct pack *p, struct history *h)
     pack_text(p, n->cpu_users, sizeof n->cpu_users);
     pack_stalls(p, &n->reader_stalls);
     pack_signed(p, &n->reader_ns);
-    PACK_FIELD(p, load->refused, no_limit);
+    PACK_LIMITED(p, load->refused, no_limit);
     pack_text(p, load->refusal, sizeof load->refusal);
     // The format has no fractions, so cpu_s is turned into whole µs and back, in both directions.
     pack_number(p, &cpu_us, no_limit);
@@ -102,9 +102,11 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     pack_moment(p, &l->load_end_ns);
     pack_moment(p, &l->drain_end_ns);
     pack_signed(p, &l->server_epoch_s);
-    PACK_FIELD(p, l->strangers, no_limit);
+    PACK_LIMITED(p, l->strangers, no_limit);
 }
 
+// Packs one transaction: when and how it was planned, and what became of it. The last argument of
+// PACK_LIMITED, here and below, is the largest value that a file may hold in this field.
 static void pack_txn(
     struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
 {
@@ -115,10 +117,10 @@ static void pack_txn(
     // to the moment before, and these differences are small.
     pack_moment(p, &planned_ns);
     t->at_ns = planned_ns - l->start_ns;
-    PACK_FIELD(p, t->rows, UINT16_MAX);
-    PACK_FIELD(p, t->phase, last_phase);
-    PACK_FIELD(p, t->flags, UINT8_MAX);
-    PACK_FIELD(p, r->outcome, TXN_NOT_NEEDED);
+    PACK_LIMITED(p, t->rows, UINT16_MAX);
+    PACK_LIMITED(p, t->phase, last_phase);
+    PACK_LIMITED(p, t->flags, UINT8_MAX);
+    PACK_LIMITED(p, r->outcome, TXN_NOT_NEEDED);
     pack_moment(p, &r->sent_ns);
     pack_moment(p, &r->commit_ns);
     pack_moment(p, &r->ended_ns);
@@ -136,7 +138,7 @@ static void pack_txns(struct pack *p, struct history *h)
         plan->txns[i].first_token = (uint32_t)tokens;
         tokens += plan->txns[i].rows;
     }
-    PACK_FIELD(p, plan->token_count, PLAN_TOKENS_MAX);
+    PACK_LIMITED(p, plan->token_count, PLAN_TOKENS_MAX);
     if (pack_ok(p) && tokens != plan->token_count)
         pack_fail(p, "has transactions that do not fit its tokens");
     pack_signed(p, &plan->load_ns);
@@ -149,7 +151,7 @@ static void pack_tokens(struct pack *p, struct history *h)
 
     plan->kinds = pack_room(p, plan->kinds, plan->token_count, sizeof *plan->kinds);
     for (size_t i = 0; pack_ok(p) && i < plan->token_count; i++)
-        PACK_FIELD(p, plan->kinds[i], TOKEN_KINDS - 1);
+        PACK_LIMITED(p, plan->kinds[i], TOKEN_KINDS - 1);
 }
 
 // Packs the flags and the expiry of each token. Call it after ledger_init, which makes the tokens.
@@ -160,12 +162,13 @@ static void pack_flags_and_expiry(struct pack *p, struct history *h)
     for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++) {
         struct ledger_token *t = &h->ledger.tokens[i];
         int64_t step = t->expires_at_s - last;
-        PACK_FIELD(p, t->flags, UINT8_MAX);
+        PACK_LIMITED(p, t->flags, UINT8_MAX);
         pack_signed(p, &step);
         last = t->expires_at_s = (int32_t)(last + step);
     }
 }
 
+// Packs the planned faults, and how each was carried out.
 static void pack_faults(struct pack *p, struct history *h)
 {
     struct plan *plan = &h->plan;
@@ -179,13 +182,13 @@ static void pack_faults(struct pack *p, struct history *h)
         struct fault_record *r = &h->faults[i];
         pack_signed(p, &f->at_ns);
         pack_signed(p, &f->end_ns);
-        PACK_FIELD(p, f->spec, s->fault_count ? s->fault_count - 1 : 0);
+        PACK_LIMITED(p, f->spec, s->fault_count ? s->fault_count - 1 : 0);
         pack_moment(p, &r->planned_ns);
         pack_moment(p, &r->began_ns);
         pack_moment(p, &r->ended_ns);
-        PACK_FIELD(p, r->ok, 1);
-        PACK_FIELD(p, r->undone, 1);
-        PACK_FIELD(p, r->left_out, LEFT_OUT_BUSY);
+        PACK_LIMITED(p, r->ok, 1);
+        PACK_LIMITED(p, r->undone, 1);
+        PACK_LIMITED(p, r->left_out, LEFT_OUT_BUSY);
         pack_text(p, r->evidence, sizeof r->evidence);
         // The scenario is a file beside the history, and may be that of another run.
         if (s->fault_count == 0)
@@ -204,14 +207,14 @@ static void pack_version_4(struct pack *p, struct history *h)
     bool known = h->sessions != NULL;
 
     h->flushes = pack_probes(p, h->flushes, &l->flush_count);
-    PACK_FIELD(p, known, 1);
+    PACK_LIMITED(p, known, 1);
     if (known)
         h->sessions =
             pack_array(p, &l->session_count, PACK_LINES_MAX, h->sessions, sizeof *h->sessions);
     for (size_t i = 0; pack_ok(p) && i < l->session_count; i++)
         pack_moment(p, &h->sessions[i]);
     pack_more_stalls(p, &h->notes.reader_stalls);
-    PACK_FIELD(p, h->log.note_count, NOTES_MAX);
+    PACK_LIMITED(p, h->log.note_count, NOTES_MAX);
     for (size_t i = 0; pack_ok(p) && i < h->log.note_count; i++)
         pack_note(p, &h->log, &h->log.notes[i]);
     for (size_t i = 0; pack_ok(p) && i < h->log.process_count; i++)
@@ -223,9 +226,9 @@ static void pack_change(
 {
     pack_signed(p, &c->at_ns);
     pack_signed(p, &c->back_ns);
-    PACK_FIELD(p, c->token, h->plan.token_count ? h->plan.token_count - 1 : 0);
-    PACK_FIELD(p, c->kind, CHANGE_KINDS - 1);
-    PACK_FIELD(p, r->outcome, TXN_NOT_NEEDED);
+    PACK_LIMITED(p, c->token, h->plan.token_count ? h->plan.token_count - 1 : 0);
+    PACK_LIMITED(p, c->kind, CHANGE_KINDS - 1);
+    PACK_LIMITED(p, r->outcome, TXN_NOT_NEEDED);
     pack_moment(p, &r->sent_ns);
     pack_moment(p, &r->ended_ns);
     pack_moment(p, &r->back_sent_ns);
@@ -251,15 +254,15 @@ static void pack_outcomes(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++) {
         struct delivery *d = &h->log.deliveries[i];
-        PACK_FIELD(p, d->reply, REPLIES - 1);
+        PACK_LIMITED(p, d->reply, REPLIES - 1);
         // Most histories are of modes without answers, and need one byte here for each delivery.
         if (d->reply != REPLY_NONE)
             pack_moment(p, &d->replied_ns);
     }
     for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++) {
         struct ledger_token *t = &h->ledger.tokens[i];
-        PACK_FIELD(p, t->outcome, OUTCOME_EXPIRED);
-        PACK_FIELD(p, t->attempts, UINT16_MAX);
+        PACK_LIMITED(p, t->outcome, OUTCOME_EXPIRED);
+        PACK_LIMITED(p, t->attempts, UINT16_MAX);
     }
 }
 
@@ -268,7 +271,7 @@ static void pack_outcomes(struct pack *p, struct history *h)
 static void pack_left_behind(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->plan.fault_count; i++) {
-        PACK_FIELD(p, h->faults[i].left_known, 1);
+        PACK_LIMITED(p, h->faults[i].left_known, 1);
         pack_moment(p, &h->faults[i].left_ns);
     }
 }
@@ -278,7 +281,7 @@ static void pack_left_behind(struct pack *p, struct history *h)
 static void pack_workers(struct pack *p, struct history *h)
 {
     pack_moment(p, &h->load.clock_bound_ns);
-    PACK_FIELD(p, h->load.lost_workers, UINT16_MAX);
+    PACK_LIMITED(p, h->load.lost_workers, UINT16_MAX);
     pack_text(p, h->load.lost_worker, sizeof h->load.lost_worker);
 }
 
@@ -297,8 +300,8 @@ static void pack_attempts(struct pack *p, struct history *h)
         uint64_t step = a->token - token;
         pack_number(p, &step, h->plan.token_count ? h->plan.token_count - 1 - token : 0);
         token = a->token = token + (uint32_t)step;
-        PACK_FIELD(p, a->number, UINT16_MAX);
-        PACK_FIELD(p, a->end, ATTEMPT_ENDS - 1);
+        PACK_LIMITED(p, a->number, UINT16_MAX);
+        PACK_LIMITED(p, a->end, ATTEMPT_ENDS - 1);
     }
     if (h->plan.token_count == 0 && l->attempt_count > 0)
         pack_fail(p, "has attempts that belong to no token");
@@ -339,7 +342,7 @@ static void pack_sought_and_written(struct pack *p, struct history *h)
 static void pack_rows(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->plan.token_count; i++)
-        PACK_FIELD(p, h->ledger.tokens[i].row, UINT16_MAX);
+        PACK_LIMITED(p, h->ledger.tokens[i].row, UINT16_MAX);
 }
 
 // Packs what each process left running when it ended.
@@ -347,7 +350,7 @@ static void pack_litter(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.process_count; i++) {
         struct process_record *r = &h->log.processes[i];
-        PACK_FIELD(p, r->left, PROCESS_LEFT_SOME);
+        PACK_LIMITED(p, r->left, PROCESS_LEFT_SOME);
         if (r->left != PROCESS_LEFT_SOME)
             continue;
         pack_moment(p, &r->left_ns);
@@ -358,7 +361,7 @@ static void pack_litter(struct pack *p, struct history *h)
 // Packs whether the collector's logs were searched, and held the signing key.
 static void pack_logs(struct pack *p, struct history *h)
 {
-    PACK_FIELD(p, h->ledger.logs, LOGS_HOLD_KEY);
+    PACK_LIMITED(p, h->ledger.logs, LOGS_HOLD_KEY);
 }
 
 // Packs the looks at the collector's sessions, and the transactions that stayed open.
@@ -369,14 +372,14 @@ static void pack_presence(struct pack *p, struct history *h)
     h->looks = pack_array(p, &l->look_count, PACK_LINES_MAX, h->looks, sizeof *h->looks);
     for (size_t i = 0; pack_ok(p) && i < l->look_count; i++) {
         pack_moment(p, &h->looks[i].at_ns);
-        PACK_FIELD(p, h->looks[i].sessions, UINT32_MAX);
+        PACK_LIMITED(p, h->looks[i].sessions, UINT32_MAX);
         pack_number(p, &h->looks[i].cpu_ms, no_limit);
     }
     h->holds = pack_array(p, &l->hold_count, PRESENCE_HOLDS_MAX, h->holds, sizeof *h->holds);
     for (size_t i = 0; pack_ok(p) && i < l->hold_count; i++) {
         pack_moment(p, &h->holds[i].from_ns);
         pack_moment(p, &h->holds[i].until_ns);
-        PACK_FIELD(p, h->holds[i].pid, UINT32_MAX);
+        PACK_LIMITED(p, h->holds[i].pid, UINT32_MAX);
     }
 }
 
@@ -384,8 +387,8 @@ static void pack_presence(struct pack *p, struct history *h)
 static void pack_counts(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.sample_count; i++) {
-        PACK_FIELD(p, h->log.samples[i].fds, UINT32_MAX);
-        PACK_FIELD(p, h->log.samples[i].processes, UINT32_MAX);
+        PACK_LIMITED(p, h->log.samples[i].fds, UINT32_MAX);
+        PACK_LIMITED(p, h->log.samples[i].processes, UINT32_MAX);
     }
 }
 
@@ -393,7 +396,7 @@ static void pack_counts(struct pack *p, struct history *h)
 static void pack_renames(struct pack *p, struct history *h)
 {
     for (size_t i = 0; pack_ok(p) && i < h->log.delivery_count; i++)
-        PACK_FIELD(p, h->log.deliveries[i].before_rename, 1);
+        PACK_LIMITED(p, h->log.deliveries[i].before_rename, 1);
 }
 
 // The sections that were added since version 2, the oldest that can be read, and the version that
@@ -406,6 +409,8 @@ static const struct {
     {12, pack_sought_and_written}, {13, pack_rows}, {14, pack_litter}, {15, pack_logs},
     {16, pack_presence}, {17, pack_counts}, {18, pack_renames}};
 
+// Packs a word that ends the file. It also shows that the sections before were read as they were
+// written: otherwise something else stands here.
 static void pack_end_mark(struct pack *p)
 {
     char end[8] = "end";
@@ -478,9 +483,6 @@ bool history_join(struct history *h, struct err *e)
 {
     struct ledger *l = &h->ledger;
 
-    for (size_t i = 0; h->version < 12 && i < h->plan.fault_count; i++)
-        h->faults[i].sought_ns = h->faults[i].began_ns;
-
     l->txns = h->load.records;
     l->log = &h->log;
     l->faults = h->faults;
@@ -491,10 +493,13 @@ bool history_join(struct history *h, struct err *e)
     l->looks = h->looks;
     l->holds = h->holds;
     l->sessions = h->sessions;
-    // Older histories do not say when a line was written. Only a fault that kept the reader away
-    // can have delayed the reading of a line.
-    if (h->version < 12)
+    // Before version 12 a history did not say when a fault began to look for its victim, and when a
+    // line was written.
+    if (h->version < 12) {
+        for (size_t i = 0; i < l->fault_count; i++)
+            h->faults[i].sought_ns = h->faults[i].began_ns;
         ledger_guess_written(l);
+    }
     return ledger_take_changes(l, h->load.changes, e) && ledger_settle_end(l, NULL, e);
 }
 

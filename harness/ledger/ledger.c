@@ -3,12 +3,14 @@
 bool ledger_init(struct ledger *l, const struct scenario *s, const struct plan *p, struct err *e)
 {
     *l = (struct ledger){.scenario = s, .plan = p};
+    // One item more, because calloc may return NULL for no items.
     l->tokens = calloc(p->token_count + 1, sizeof *l->tokens);
     l->txn_of = calloc(p->token_count + 1, sizeof *l->txn_of);
     if (!l->tokens || !l->txn_of) {
         ledger_fini(l);
         return err_memory_for(e, "%zu tokens", p->token_count);
     }
+    // The tokens of a transaction have numbers in a row.
     for (size_t i = 0; i < p->txn_count; i++) {
         for (uint32_t t = 0; t < p->txns[i].rows; t++)
             l->txn_of[p->txns[i].first_token + t] = (uint32_t)i;
@@ -159,12 +161,12 @@ int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t
         if (!last && !has_stepped_server(&l->faults[i]))
             continue;
         int64_t until_ns = last ? CLOCK_NEVER : l->faults[i].began_ns;
-        int64_t at_ns = server_ns - offset_ns > from_ns ? server_ns - offset_ns : from_ns;
+        int64_t at_ns = clock_max(server_ns - offset_ns, from_ns);
         if (last || at_ns < until_ns)
             return at_ns;
         // The clock did not show server_ns before this step. If the step skips that time, the clock
         // shows a later one from here on.
-        from_ns = until_ns > from_ns ? until_ns : from_ns;
+        from_ns = clock_max(until_ns, from_ns);
         offset_ns += l->faults[i].spec->by_ns;
     }
 }
@@ -175,8 +177,9 @@ int64_t ledger_expires_ns(const struct ledger *l, uint32_t token)
         l, l->start_ns + l->tokens[token].expires_at_s * NS_PER_S, ledger_txn(l, token)->sent_ns);
 }
 
-// True when the fault may have delayed the reading of the line: it stopped the reader, and the line
-// was read before its end, or so soon after it that the reader may still have been behind.
+// True when the fault may have delayed the reading of the line: it stopped the reader of the line's
+// instance (or, with an instance below 0, all readers), and the line was read before the fault's
+// end, or so soon after it that the reader may still have been behind.
 static bool may_delay_reading(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line)
 {
@@ -193,7 +196,7 @@ void ledger_guess_written(struct ledger *l)
 {
     for (size_t i = 0; i < l->log->line_count; i++) {
         struct line_record *line = &l->log->lines[i];
-        if (line->seen_ns)
+        if (line->seen_ns) // the reader noted both times
             continue;
         line->empty_ns = line->seen_ns = line->read_ns;
         for (size_t k = 0; k < l->fault_count; k++) {

@@ -68,7 +68,7 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
     size_t held = 0;
     bool ok = true;
 
-    buf_init(&logins, 32 << 20);
+    buf_init(&logins, 32 << 20); // the cap, far above the length of CHUNK logins
     for (uint32_t t = 0; ok && t < l->plan->token_count; t++) {
         struct names names;
         if (ledger_txn(l, t)->outcome == TXN_UNKNOWN) {
@@ -170,7 +170,8 @@ static bool final_token_row(struct ledger *l, const PGresult *row)
     return true;
 }
 
-// Stores a row of sql/dead_letters.sql: the number of a token's dead letters.
+// Stores a row of sql/dead_letters.sql: the number of a token's dead letters. More than one is a
+// defect, also when they come in two rows.
 static bool dead_letter_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -258,15 +259,17 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-// Returns true when a delivery is forged, and adds a note that says how. A delivery is forged when
-// it differs from what the database holds. It is forged, too, when it prints a name that the wire
-// format cannot carry, even if its line can be read. Sets d->before_rename for a delivery with
-// older names.
+// Compares a delivery with the database. Returns true when it is found to be forged, and adds a
+// note that says how. A delivery is forged when it differs from what the database holds. It is
+// forged, too, when it prints a name that the wire format cannot carry, even if its line can be
+// read. Sets d->before_rename for a delivery with the names from before a change of the account.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char fields[40];
     const struct ledger_token *t = &l->tokens[d->token];
 
+    // DELIVERY_NAMED: not a delivery, a torn line only names the token. DELIVERY_FORGED: known to
+    // be forged already, because its signature is wrong.
     if (!(t->flags & TOKEN_PRESENT) || (d->flags & (DELIVERY_NAMED | DELIVERY_FORGED)))
         return false;
     if (d->fingerprint != t->fingerprint && d->fingerprint == t->older)
@@ -293,6 +296,7 @@ static void count_valid_deliveries(struct ledger *l)
         struct ledger_token *t = &l->tokens[d->token];
         if (find_forgery(l, d))
             d->flags |= DELIVERY_FORGED;
+        // The harness refused this job, so the queue must deliver it again.
         if (d->flags & DELIVERY_REFUSED)
             continue;
         // A delivery with any other flag is not valid; it only names the token.

@@ -48,8 +48,8 @@ void ledger_date_losses(struct ledger *l, struct fault_record *faults, const boo
 bool ledger_settle_losses(
     struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e)
 {
-    // A disk that lies may lose single pages. So a commit that is kept does not prove that the
-    // commits before it are kept, too.
+    // A disk that lies may lose single pages. A commit of the probe that is kept then does not
+    // prove that the commits before it are kept, too, so losses have no date.
     if (!conn || l->flush_count == 0 || l->scenario->postgres.disk != DISK_HONEST)
         return true;
     bool *kept = calloc(l->flush_count, sizeof *kept);
@@ -64,5 +64,6 @@ bool ledger_settle_losses(
         ledger_date_losses(l, faults, kept);
     PQclear(rows);
     free(kept);
+    // When only the query has failed, sql_query has filled *e.
     return rows != NULL || (!kept && err_memory(e));
 }

@@ -49,7 +49,7 @@ struct pack *pack_read(const char *path, struct err *e)
     struct stat st;
 
     if (p && stat(path, &st) == 0)
-        p->most = ((size_t)st.st_size + 1) * ZLIB_RATIO_MAX;
+        p->most = (size_t)st.st_size * ZLIB_RATIO_MAX;
     return p;
 }
 
@@ -129,6 +129,7 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
     uint64_t v = *value;
 
     if (!p->reading) {
+        // The highest bit of a byte says that another byte follows.
         for (; v >= 0x80; v >>= 7)
             put_byte(p, (unsigned char)(v | 0x80));
         put_byte(p, (unsigned char)v);
@@ -137,6 +138,7 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
     v = 0;
     for (unsigned shift = 0;; shift += 7) {
         unsigned char byte = get_byte(p);
+        // Nine bytes hold 63 bits, so a tenth one may only hold the last bit.
         if (shift > 63 || (shift == 63 && byte > 1)) {
             pack_fail(p, "holds a number that is too long");
             break;
@@ -226,7 +228,7 @@ void *pack_room(struct pack *p, void *items, size_t count, size_t size)
         pack_fail(p, "names more items than it can hold");
         return NULL;
     }
-    items = calloc(count + 1, size);
+    items = calloc(count + 1, size); // one more, because calloc may return NULL for no items
     if (!items)
         pack_fail(p, "needs more memory than there is");
     return items;
@@ -234,7 +236,7 @@ void *pack_room(struct pack *p, void *items, size_t count, size_t size)
 
 void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size_t size)
 {
-    PACK_FIELD(p, *count, most);
+    PACK_LIMITED(p, *count, most);
     items = pack_room(p, items, *count, size);
     if (pack_reading(p) && !items)
         *count = 0;

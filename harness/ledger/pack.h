@@ -25,11 +25,12 @@ bool pack_ok(const struct pack *p);
 // returns true.
 MUST_USE bool pack_close(struct pack *p, struct err *e);
 
-// Packs a number, seven bits per byte. When reading, a value above `most` is a failure.
+// Packs a number, seven bits per byte; the highest bit says that another byte follows. When
+// reading, a value above `most` is a failure.
 void pack_number(struct pack *p, uint64_t *value, uint64_t most);
 
-// Packs a field of a type other than uint64_t.
-#define PACK_FIELD(p, field, most)                                                                 \
+// Packs a field of any integer type. When reading, a value above `most` is a failure.
+#define PACK_LIMITED(p, field, most)                                                               \
     do {                                                                                           \
         uint64_t number_ = (uint64_t)(field);                                                      \
         pack_number(p, &number_, most);                                                            \

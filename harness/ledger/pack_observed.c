@@ -7,18 +7,20 @@ static const uint64_t processes_max = 1000000;
 
 #define WAITS_MAX_US (UINT64_C(1) << 50)
 
+// Packs a process of the collector. The format has no fractions, so cpu_s is turned into whole µs
+// and back.
 static void pack_process(struct pack *p, struct process_record *r)
 {
     uint64_t cpu_us = (uint64_t)llround(r->cpu_s * 1e6);
 
-    PACK_FIELD(p, r->instance, INT32_MAX);
-    PACK_FIELD(p, r->pid, INT32_MAX);
+    PACK_LIMITED(p, r->instance, INT32_MAX);
+    PACK_LIMITED(p, r->pid, INT32_MAX);
     pack_moment(p, &r->started_ns);
     pack_time(p, &r->ended_ns);
-    PACK_FIELD(p, r->status, INT32_MAX);
-    PACK_FIELD(p, r->asked, 1);
-    PACK_FIELD(p, r->lines, UINT32_MAX);
-    PACK_FIELD(p, r->rss_max_kb, INT64_MAX);
+    PACK_LIMITED(p, r->status, INT32_MAX);
+    PACK_LIMITED(p, r->asked, 1);
+    PACK_LIMITED(p, r->lines, UINT32_MAX);
+    PACK_LIMITED(p, r->rss_max_kb, INT64_MAX);
     pack_number(p, &cpu_us, no_limit);
     r->cpu_s = (double)cpu_us / 1e6;
 }
@@ -37,16 +39,16 @@ void pack_lines(struct pack *p, struct subject_log *log)
         uint64_t skipped = line->first_delivery - deliveries; // number of tokens that torn lines
                                                               // before this line named
         pack_moment(p, &line->read_ns);
-        PACK_FIELD(p, line->process, log->process_count - 1);
+        PACK_LIMITED(p, line->process, log->process_count - 1);
         pack_number(p, &skipped, UINT32_MAX);
-        PACK_FIELD(p, line->tokens, UINT32_MAX);
-        PACK_FIELD(p, line->state, LINE_TAIL);
+        PACK_LIMITED(p, line->tokens, UINT32_MAX);
+        PACK_LIMITED(p, line->state, LINE_TAIL);
         line->first_delivery = (uint32_t)(deliveries + skipped);
         deliveries = line->first_delivery + (uint64_t)line->tokens;
         if (deliveries > UINT32_MAX)
             pack_fail(p, "has more deliveries than there can be");
     }
-    PACK_FIELD(p, log->delivery_count, UINT32_MAX);
+    PACK_LIMITED(p, log->delivery_count, UINT32_MAX);
     if (pack_ok(p) && deliveries > log->delivery_count)
         pack_fail(p, "has lines without their deliveries");
     if (log->process_count == 0 && log->line_count > 0)
@@ -66,7 +68,7 @@ void pack_deliveries(struct pack *p, struct history *h)
         uint64_t lines = d->line - line;
         pack_signed(p, &step);
         pack_number(p, &lines, UINT32_MAX);
-        PACK_FIELD(p, d->flags, UINT8_MAX);
+        PACK_LIMITED(p, d->flags, UINT8_MAX);
         // Token and line are stored as steps from the delivery before. Tokens come nearly in their
         // order, so most steps fit into a byte.
         token += step;
@@ -86,7 +88,7 @@ struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, si
         bool answered = s->took_ns != CLOCK_NEVER;
         pack_moment(p, &s->due_ns);
         pack_signed(p, &s->stall_ns);
-        PACK_FIELD(p, answered, 1);
+        PACK_LIMITED(p, answered, 1);
         if (answered)
             pack_signed(p, &s->took_ns);
         else
@@ -95,7 +97,8 @@ struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, si
     return probes;
 }
 
-// Packs a figure that only grows, as its growth since the sample before.
+// Packs a figure that only grows, as its growth since the sample before. `before` is its value in
+// that sample. The figure itself may reach WAITS_MAX_US at most.
 static void pack_growth(struct pack *p, uint64_t *value, uint64_t before)
 {
     uint64_t step = *value - before;
@@ -135,8 +138,8 @@ void pack_samples(struct pack *p, struct history *h)
     for (size_t i = 0; pack_ok(p) && i < log->sample_count; i++) {
         struct process_sample *s = &log->samples[i];
         pack_moment(p, &s->at_ns);
-        PACK_FIELD(p, s->process, log->process_count ? log->process_count - 1 : 0);
-        PACK_FIELD(p, s->rss_kb, UINT32_MAX);
+        PACK_LIMITED(p, s->process, log->process_count ? log->process_count - 1 : 0);
+        PACK_LIMITED(p, s->rss_kb, UINT32_MAX);
         pack_number(p, &s->cpu_ms, no_limit);
         pack_number(p, &s->wakeups, no_limit);
         // Histories of version 2 do not have this figure.
@@ -148,7 +151,7 @@ void pack_samples(struct pack *p, struct history *h)
 
 void pack_note(struct pack *p, struct subject_log *log, struct line_note *note)
 {
-    PACK_FIELD(p, note->line, log->line_count ? log->line_count - 1 : 0);
-    PACK_FIELD(p, note->token, UINT32_MAX);
+    PACK_LIMITED(p, note->line, log->line_count ? log->line_count - 1 : 0);
+    PACK_LIMITED(p, note->token, UINT32_MAX);
     pack_text(p, note->text, sizeof note->text);
 }

@@ -75,7 +75,8 @@ static bool is_of_line(
     }
 }
 
-// True when this attempt may have ended before its line was written.
+// True when this recorded attempt may have ended before its line was written, so that it belongs to
+// no line.
 static bool may_have_no_line(const struct match *h, const struct attempt_record *a)
 {
     switch ((enum attempt_end)a->end) {
@@ -152,7 +153,8 @@ static void judge_attempts(
             h->token, h->count, NOUN(h->count, "line", "lines"));
 }
 
-// Returns the first record of this token or of a later one.
+// Returns the first recorded attempt of this token or of a later one; the end of the array when
+// there is none. The attempts are sorted by token.
 static const struct attempt_record *first_of(const struct ledger *l, uint32_t token)
 {
     size_t from = 0, to = l->attempt_count;

@@ -52,11 +52,12 @@ struct slope {
     double growth;      // tokens: the mean of the last fifth less that of the first
 };
 
-// Fits a straight line to the mean backlogs of ten blocks of time, because such means hardly depend
-// on each other.
+// Fits a straight line, by least squares, to the mean backlogs of ten blocks of time, because such
+// means hardly depend on each other. `x` is the time of a block's middle, in seconds from the
+// middle of all blocks.
 static struct slope slope_of(const struct backlog *b, int64_t from_ns, int64_t until_ns)
 {
-    double means[BLOCKS], mean = 0, sxy = 0, sxx = 0, rest = 0;
+    double means[BLOCKS], mean = 0, sxy = 0, sxx = 0, residuals = 0;
     int64_t block_ns = (until_ns - from_ns) / BLOCKS;
     double block_s = (double)block_ns / 1e9;
 
@@ -73,9 +74,9 @@ static struct slope slope_of(const struct backlog *b, int64_t from_ns, int64_t u
     for (int i = 0; i < BLOCKS; i++) {
         double x = (i - (BLOCKS - 1) / 2.0) * block_s;
         double off = means[i] - mean - s.per_s * x;
-        rest += off * off;
+        residuals += off * off;
     }
-    s.least_per_s = s.per_s - student_95 * sqrt(rest / (BLOCKS - 2) / sxx);
+    s.least_per_s = s.per_s - student_95 * sqrt(residuals / (BLOCKS - 2) / sxx);
     s.growth = (means[BLOCKS - 1] + means[BLOCKS - 2] - means[0] - means[1]) / 2;
     return s;
 }
@@ -108,6 +109,7 @@ static void judge_phase_growth(
     const struct behind *t, const struct load_phase *phase, int64_t from_ns, int64_t until_ns)
 {
     double rate = phase->rate_from > phase->rate_to ? phase->rate_from : phase->rate_to;
+    // At the beginning of a phase the backlog changes until lines of the new rate have come.
     int64_t settle_ns = 2 * t->c->l->scenario->collector.batch_timeout_ns + t->c->r->slack_ns;
     int64_t make_up_ns = 2 * t->c->l->scenario->recovery_limit_ns;
 
@@ -146,8 +148,9 @@ static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t unti
     return highest;
 }
 
-// Returns when the backlog that a fault left must be gone while tokens come at this rate.
-static int64_t made_up_ns(
+// Returns when the backlog that a fault left must be gone while tokens come at this rate: after
+// recovery_limit and twice the time that the spare capacity needs for the `waiting` tokens.
+static int64_t gone_by_ns(
     const struct behind *t, const struct trouble *out, double rate, double waiting)
 {
     const struct scenario *s = t->c->l->scenario;
@@ -172,7 +175,7 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
     // phase.
     while (next > rate && next <= load_most * t->capacity) {
         rate = next;
-        due_ns = made_up_ns(t, out, rate, b->waiting[first]);
+        due_ns = gone_by_ns(t, out, rate, b->waiting[first]);
         next = highest_rate(c->l, out->until_ns, due_ns);
     }
     double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;

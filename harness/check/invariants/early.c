@@ -1,7 +1,8 @@
 // Judges early: a short line came before the timeout of its tokens.
 //
-// A line is judged when it is short and holds a token that no line held before. It is early unless
-// one of these is true (T is the batch timeout):
+// A token's announcement, the NOTIFY with its insert, opens the window of a batch: the batch fires,
+// and becomes a line, T later (the batch timeout), or when it is full. A line is judged when it is
+// short and holds a token that no line held before. It is early unless one of these is true:
 // - The COMMIT of a token that this line or a later one delivered for the first time was sent T
 //   before the line was read (less 2 ms, because clocks are read on both sides of a pipe).
 // - A token that never came out opened a window, which the process's short line before this one did
@@ -43,8 +44,8 @@ struct early {
     struct spans fired;
     int64_t *youngest_ns; // owned; per line: when the youngest token of this line and of all before
                           // it was acknowledged
-    uint32_t *short_since; // owned; per line: the last line of the same process before it after
-                           // which no tokens waited; NO_LINE: there was none
+    uint32_t *last_short; // owned; per line: the last short line of the same process before it,
+                          // after which no tokens waited; NO_LINE: there was none
 };
 
 // True when the send budget was spent at the line, or may have been. The collector may then have
@@ -56,7 +57,7 @@ static bool may_be_shortened(const struct check *c, uint32_t line)
 
 #define NO_LINE UINT32_MAX
 
-// Fills in short_since. Returns false without memory.
+// Fills in last_short. Returns false without memory.
 static bool index_short_lines(struct early *t)
 {
     const struct ledger *l = t->c->l;
@@ -64,8 +65,8 @@ static bool index_short_lines(struct early *t)
     // Per process: its last line up to here after which no tokens waited.
     uint32_t *emptied = calloc(log->process_count + 1, sizeof *emptied);
 
-    t->short_since = calloc(log->line_count + 1, sizeof *t->short_since);
-    if (!emptied || !t->short_since) {
+    t->last_short = calloc(log->line_count + 1, sizeof *t->last_short);
+    if (!emptied || !t->last_short) {
         free(emptied);
         return false;
     }
@@ -73,7 +74,7 @@ static bool index_short_lines(struct early *t)
         emptied[p] = NO_LINE;
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
-        t->short_since[i] = emptied[line->process];
+        t->last_short[i] = emptied[line->process];
         // After a full line, or one that the budget cut, more tokens may wait.
         if (!check_is_full(l, line) && !may_be_shortened(t->c, i))
             emptied[line->process] = i;
@@ -141,14 +142,15 @@ static unsigned lanes_in(const struct ledger *l, const struct line_record *line)
     return lanes;
 }
 
-// Returns the line with which this line's window fired: this line itself, or a short line of
-// another lane just before it. A collector may write each lane in a line of its own, and a token of
-// any lane starts the timer for all.
+// Returns the line whose time tells when this line's window fired: this line itself or, with lanes,
+// a short line of other lanes just before it. A collector may write each lane in a line of its own,
+// and a token of any lane starts the timer for all. Two lines that share a lane had each its own
+// window.
 static uint32_t fired_with(const struct early *t, uint32_t index)
 {
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[index];
-    uint32_t before = t->short_since[index];
+    uint32_t before = t->last_short[index];
 
     if (!t->lanes || before == NO_LINE ||
         line->read_ns - l->log->lines[before].read_ns > t->c->r->slack_ns)
@@ -177,9 +179,7 @@ static int64_t travel_ns(const struct check *c)
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
 }
 
-// Fills in oldest_ns, youngest_ns and `fired`. A token can have opened a window in which it did not
-// go out when it never came out, or when it was announced after its line. Returns false without
-// memory.
+// Fills in oldest_ns, youngest_ns and `fired`. Returns false without memory.
 static bool index_openers(struct early *t)
 {
     const struct check *c = t->c;
@@ -212,6 +212,8 @@ static bool index_openers(struct early *t)
             *oldest = clock_min(*oldest, txn->commit_ns);
         }
         // A token that never came out belongs to no line, but may have opened a window that fired.
+        // Where several share the work, each token may have opened one in a process that then did
+        // not get the token.
         if (!seen->deliveries || t->sharers)
             t->fired.items[t->fired.count++] = (struct txn_span){
                 txn->commit_ns, txn->ended_ns + travel_ns(c) +
@@ -233,14 +235,14 @@ static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_
     const struct line_record *lines = c->l->log->lines;
     int64_t timeout_ns = c->l->scenario->collector.batch_timeout_ns;
     int64_t started_ns = lines[index].read_ns - timeout_ns + early_slack_ns;
-    // The lines before `behind` were written when the timer started.
-    size_t behind = line_after(c->l->log, started_ns);
+    size_t written = line_after(c->l->log, started_ns); // number of lines that were written when
+                                                        // the timer started
 
-    while (behind < index && check_written_ns(c, &lines[behind]) <= started_ns)
-        behind++;
-    if (behind == 0 || check_written_ns(c, &lines[before]) > started_ns)
+    while (written < index && check_written_ns(c, &lines[written]) <= started_ns)
+        written++;
+    if (written == 0 || check_written_ns(c, &lines[before]) > started_ns)
         return CLOCK_NEVER;
-    return check_written_ns(c, &lines[index]) - timeout_ns - t->youngest_ns[behind - 1];
+    return check_written_ns(c, &lines[index]) - timeout_ns - t->youngest_ns[written - 1];
 }
 
 // Returns by how much an announcement and the timer that it starts may be late in any run. While a
@@ -251,13 +253,15 @@ static int64_t usually_late_ns(const struct check *c)
     return clock_min(travel_ns(c), usual_ns + 3 * c->flush_ns);
 }
 
-// True when a token that was committed by `latest_ns` may have opened this line's window: it still
-// waited, or it is one of `fired` and its window can fire when the line was written. The process's
-// short line before this one has closed all windows that were opened earlier.
+// True when a token that was committed by `latest_ns` may have opened the window of line `index`:
+// it still waited, or it is one of `fired` and its window can fire when the line was written.
+// `before` is the process's short line before this one, which has closed all windows that were
+// opened earlier.
 static bool is_opened(const struct early *t, uint32_t before, uint32_t index, int64_t latest_ns)
 {
     const struct check *c = t->c;
     const struct line_record *lines = c->l->log->lines;
+    // By then, all windows would have fired that line `before` has closed.
     int64_t closed_ns = check_written_ns(c, &lines[before]) +
                         c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
     int64_t fired_ns = spans_latest_end(&t->fired, latest_ns);
@@ -268,9 +272,9 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 
 // --- causes -------------------------------------------------------------------------
 
-// The instance that gets the tokens of a bequest writes them at once. If this line may hold such
-// tokens, returns the cause of the bequest, or else CAUSE_IS_NONE. At own_until_ns a bequest is
-// over in any case.
+// A bequest is the tokens that an instance had taken when a fault struck it. The instance that gets
+// them writes them at once, without a window. If this line may hold tokens of a bequest, returns
+// its cause, or else CAUSE_IS_NONE. At own_until_ns a bequest is over in any case.
 static struct cause of_bequest(
     const struct check *c, const struct line_record *line, int64_t from_ns)
 {
@@ -283,10 +287,9 @@ static struct cause of_bequest(
     return CAUSE_IS_NONE;
 }
 
-// True when the line's writer or its backend may have had no processor. If it had none between its
-// look and its write, an announcement may have come in between. If it had none before the look, the
-// look showed tokens long before their announcements arrived, and the collector had to treat them
-// as tokens that nobody announced.
+// True when the line's writer or its backend may have had no processor at a time that explains an
+// early line. A look is the collector's query for waiting tokens. late_ns is how late the
+// announcement came that may have opened the window.
 static bool is_starved(const struct check *c, const struct line_record *line,
     const struct line_record *before, int64_t late_ns)
 {
@@ -294,13 +297,19 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     int64_t from_ns = line->read_ns - c->l->scenario->collector.batch_timeout_ns;
     int instance = c->l->log->processes[before->process].instance;
 
-    // The samples lie further apart than a millisecond, so awake time may be far below 0.
-    return check_awake_ns(c, instance, emptied_ns - NS_PER_MS, emptied_ns) <
-               NS_PER_MS - c->r->slack_ns / 2 ||
-           check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel ||
-           (late_ns <= travel + c->r->slack_ns &&
-               check_left(c, line->process, from_ns, line->read_ns, late_ns, 1).ns <=
-                   usually_late_ns(c));
+    // Between the look for the line before and its write, an announcement may have come. The
+    // samples lie further apart than a millisecond, so awake time may be far below 0.
+    if (check_awake_ns(c, instance, emptied_ns - NS_PER_MS, emptied_ns) <
+        NS_PER_MS - c->r->slack_ns / 2)
+        return true;
+    // The look for this line may have shown tokens long before their announcements arrived, so that
+    // the collector had to treat them as tokens that nobody announced.
+    if (check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel)
+        return true;
+    // Without stalls and waits for a processor, the announcement would have come in the usual time.
+    return late_ns <= travel + c->r->slack_ns &&
+           check_left(c, line->process, from_ns, line->read_ns, late_ns, 1).ns <=
+               usually_late_ns(c);
 }
 
 // Returns what held up the collector or the harness, and so may explain an early line; CAUSE_NONE:
@@ -348,10 +357,10 @@ static void judge_line_early(const struct early *t, uint32_t index)
 
     if (check_is_full(l, line) || !has_news(l, index))
         return;
-    uint32_t first = fired_with(t, index), before = t->short_since[first];
+    uint32_t first = fired_with(t, index), before = t->last_short[first];
     // A window that fired with this line opened by latest_ns, a timeout before the line was read.
     int64_t latest_ns = l->log->lines[first].read_ns - timeout_ns + early_slack_ns;
-    // If no short line came before, these tokens may have waited since the start.
+    // The process's first short line is not judged: its tokens may have waited since the start.
     if (before == NO_LINE)
         return;
     int64_t late_ns = announced_late_ns(t, before, first);
@@ -399,6 +408,6 @@ bool check_early(const struct check *c, struct err *e)
     spans_fini(&t.fired);
     free(t.oldest_ns);
     free(t.youngest_ns);
-    free(t.short_since);
+    free(t.last_short);
     return ok;
 }

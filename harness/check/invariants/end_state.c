@@ -86,6 +86,7 @@ static const char *contradiction(
     bool shares = scenario_shares(l->scenario);
     bool waits = t->flags & (shares ? TOKEN_UNMARKED : TOKEN_WAITING);
 
+    // In leased mode, dead_letters also has the tokens that were given up (OUTCOME_DEAD).
     if ((t->flags & TOKEN_DEAD_LETTER) && t->outcome != OUTCOME_DEAD &&
         !token_kind_unsendable(l->plan->kinds[token]))
         return "in dead_letters, though the wire can carry it";

@@ -18,7 +18,7 @@
 // The waiting tokens of one lane.
 struct lane {
     int64_t count;
-    int64_t since_ns; // since when there has been a full batch of them and no line has come
+    int64_t since_ns; // since when they have made a full batch and no line has come
 };
 
 struct fill {
@@ -26,7 +26,7 @@ struct fill {
     struct spans txns; // all transactions that were sent
     struct leased leased;
     uint32_t *order; // owned; the tokens that came out, sorted by the time since when they waited
-    size_t count, next;
+    size_t count, next; // next: index in `order` of the first token not yet looked at
     struct lane lanes[2];
 };
 
@@ -89,9 +89,10 @@ static bool list_tokens(struct fill *f)
 
 // --- a full batch waits -------------------------------------------------------------
 
-// Returns how long a full batch may wait: slack_ns for the look, and three flushes for the commits
-// of its line and of the line before. If reading so many rows takes longer than the run's slack and
-// the flushes, the time to read them counts.
+// Returns how long a full batch may wait: slack_ns for the query that finds it, and three flushes
+// for the commits of its line and of the line before. If reading so many rows takes longer than the
+// run's slack and the flushes, the time to read them counts. It reads as
+// many rows a second as its capacity, or 5,000 if that is less or the capacity is not known.
 static int64_t bound_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -122,8 +123,9 @@ static void judge_full(const struct fill *f, const struct line_record *line, int
     finding_add_faults(c->r, METRIC_LATE, c->l, since_ns);
 }
 
-// Adds to the lanes the tokens that have begun to wait by until_ns.
-static void token_arrives(struct fill *f, int64_t until_ns)
+// Adds to the lanes the tokens that began to wait by until_ns. Notes when a lane becomes a full
+// batch.
+static void add_arrived_tokens(struct fill *f, int64_t until_ns)
 {
     for (; f->next < f->count; f->next++) {
         uint32_t token = f->order[f->next];
@@ -138,7 +140,7 @@ static void token_arrives(struct fill *f, int64_t until_ns)
 }
 
 // Takes the tokens of a line out of the lanes.
-static void token_leaves(struct fill *f, uint32_t index)
+static void remove_line_tokens(struct fill *f, uint32_t index)
 {
     const struct ledger *l = f->c->l;
     const struct line_record *line = &l->log->lines[index];
@@ -173,20 +175,20 @@ static void check_full(struct fill *f)
 
     for (uint32_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
-        token_arrives(f, line->read_ns);
+        add_arrived_tokens(f, line->read_ns);
         for (int lane = 0; lane < 2; lane++) {
             // Only time in the load counts: the backlog lay there before any collector ran.
             if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
                 judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
         }
-        token_leaves(f, i);
+        remove_line_tokens(f, i);
     }
 }
 
 // --- a short line leaves tokens behind ---------------------------------------------
 
-// Returns by when a token must have been acknowledged for the collector to see it in the look for
-// the line after line `before`. A collector may look while line `before` is on its way.
+// Returns by when a token must have been acknowledged for the collector to see it in the query for
+// the line after line `before`. A collector may make this query while line `before` is on its way.
 static int64_t seen_ns(const struct check *c, uint32_t before)
 {
     const struct line_record *line = &c->l->log->lines[before];
@@ -204,8 +206,9 @@ static struct cause why_left(const struct check *c, const struct line_record *li
     return check_kept_by(c, line->process, seen, line->read_ns, 0, cause);
 }
 
-// Returns a token of a later line that had waited since `seen` or longer; NO_TOKEN: there is none.
-static uint32_t left_behind(struct fill *f, uint32_t index, int64_t seen)
+// Returns a token of a later line than `index` that had waited since the time `seen` or longer;
+// NO_TOKEN: there is none.
+static uint32_t find_left_token(struct fill *f, uint32_t index, int64_t seen)
 {
     const struct ledger *l = f->c->l;
 
@@ -216,13 +219,13 @@ static uint32_t left_behind(struct fill *f, uint32_t index, int64_t seen)
                                                                               : NO_TOKEN;
 }
 
-// Judges a short line. `seen`: tokens that waited by then must be in it or in an earlier line.
+// Judges a short line. Tokens that waited by the time `seen` must be in it or in an earlier line.
 static void judge_short(struct fill *f, uint32_t index, int64_t seen)
 {
     const struct check *c = f->c;
     const struct line_record *line = &c->l->log->lines[index];
     char login[NAMES_MAX];
-    uint32_t token = left_behind(f, index, seen);
+    uint32_t token = find_left_token(f, index, seen);
     struct cause cause = why_left(c, line, seen);
 
     // A line that left nothing behind counts as well, to tell how many lines were excused, and by
@@ -239,9 +242,10 @@ static void judge_short(struct fill *f, uint32_t index, int64_t seen)
     finding_add_faults(c->r, METRIC_UNDERFULL, c->l, line->read_ns);
 }
 
-// True when the run can show that a short line left tokens behind. A look reads a bounded number of
-// rows, so a token that nobody may send can take the place of another. A retry comes at its own
-// time, and each lane has lines of its own.
+// True when the run can show that a short line left tokens behind. It cannot when a committed token
+// did not wait for its line: the collector's query reads a bounded number of rows, so a token that
+// nobody may send can take the place of another. In leased mode a retry comes at its own time; each
+// lane has lines of its own; and an adaptive window fires early.
 static bool shows_short(const struct fill *f)
 {
     const struct ledger *l = f->c->l;

@@ -24,12 +24,11 @@
 struct lanes {
     const struct check *c;
     struct leased m;
-    int margin;      // number of lines that may have been taken before the token was visible
-    uint32_t *lower; // lower[i] counts the lines before line i that held a token of a lower
-                     // lane
-    uint32_t *young; // young[i] counts those of them in which no token of a lower lane had aged
-    const uint32_t *wait; // tokens of the lower lane, in the order of their acknowledgement
-    size_t waiting;
+    int margin;             // number of lines that may have been taken before the token was visible
+    uint32_t *lower_before; // [i] counts the lines before line i that held a token of a lower lane
+    uint32_t *young_before; // [i] counts those of them in which no token of a lower lane had aged
+    const uint32_t *lower_tokens; // tokens of the lower lane, in the order of their acknowledgement
+    size_t lower_count;
 };
 
 // True when the token belongs to the higher lane, which is the one that `lanes` names first.
@@ -41,13 +40,15 @@ static bool is_higher(const struct leased *m, const struct ledger *l, uint32_t t
     return strncmp(m->lanes, first, strlen(first)) == 0;
 }
 
+// True when the token counts here: it was acknowledged and came out.
 static bool is_judged(const struct ledger *l, uint32_t token)
 {
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
 }
 
 // Tells what a line holds. Sets *lower when it holds first deliveries of the lower lane, *young
-// when none of these tokens had aged, and *again when it holds repeated deliveries.
+// when none of these tokens had waited for the ageing bound, and *again when it holds repeated
+// deliveries.
 static void tell_lanes_of(
     const struct lanes *n, uint32_t index, bool *lower, bool *young, bool *again)
 {
@@ -72,9 +73,10 @@ static void tell_lanes_of(
     *young = *young && *lower;
 }
 
-// Checks the lower lane's share. While an aged token waits, no more than `most` lines in a row may
-// hold no token of its lane. The database rounds a token's time to the second, so a token has
-// certainly aged one second after the bound.
+// Checks the lower lane's share. Each instance gives the lane one line in four once the lane's
+// oldest token has aged, that is, has waited for the ageing bound. So while an aged token waits, no
+// more than `most` lines in a row may hold no token of its lane. The database rounds a token's time
+// to the second, so a token has certainly aged one second after the bound.
 static void judge_share(const struct lanes *n)
 {
     const struct check *c = n->c;
@@ -85,14 +87,15 @@ static void judge_share(const struct lanes *n)
     for (uint32_t i = 0; i < l->log->line_count; i++) {
         int64_t now_ns = l->log->lines[i].read_ns;
         bool lower, young, again;
-        while (at < n->waiting && ledger_read_ns(l, n->wait[at]) <= now_ns)
+        while (at < n->lower_count && ledger_read_ns(l, n->lower_tokens[at]) <= now_ns)
             at++;
         // From here on no token of a lower lane waits.
-        if (at == n->waiting)
+        if (at == n->lower_count)
             return;
-        int64_t aged_ns = ledger_txn(l, n->wait[at])->ended_ns + n->m.ageing_ns + NS_PER_S;
+        int64_t aged_ns = ledger_txn(l, n->lower_tokens[at])->ended_ns + n->m.ageing_ns + NS_PER_S;
         struct sight aged = check_seen(c, aged_ns, now_ns);
         tell_lanes_of(n, i, &lower, &young, &again);
+        // A line counts only when all have seen that the token has aged, and no fault touches it.
         run = lower || again || aged.by_ns > now_ns || aged.cause.kind != CAUSE_NONE ? 0 : run + 1;
         if (run <= most)
             continue;
@@ -100,8 +103,8 @@ static void judge_share(const struct lanes *n)
             NAMES_TOKEN
             " of a lower lane had waited since %.3f s, and got none of %d %s up to %.3f "
             "s",
-            n->wait[at], ledger_seconds(l, ledger_txn(l, n->wait[at])->ended_ns), run,
-            NOUN(run, "line", "lines"), ledger_seconds(l, now_ns));
+            n->lower_tokens[at], ledger_seconds(l, ledger_txn(l, n->lower_tokens[at])->ended_ns),
+            run, NOUN(run, "line", "lines"), ledger_seconds(l, now_ns));
         // The next finding needs as many lines in a row again.
         run = 0;
     }
@@ -119,7 +122,8 @@ static void judge_overtaken(const struct lanes *n, uint32_t token)
     judged_add(c->r, METRIC_STARVED, 1, seen.cause);
     if (from >= to || seen.cause.kind != CAUSE_NONE)
         return;
-    uint32_t lower = n->lower[to] - n->lower[from], young = n->young[to] - n->young[from];
+    uint32_t lower = n->lower_before[to] - n->lower_before[from],
+             young = n->young_before[to] - n->young_before[from];
     // One line in four belongs to the lower lane. Each instance counts its own lines, so each may
     // have given the lower lane one more.
     uint32_t share = (to - from) / 4 + (uint32_t)l->scenario->collector.instances;
@@ -141,14 +145,14 @@ static int by_acknowledgement(const void *a, const void *b, void *ledger)
     return (x > y) - (x < y);
 }
 
-// Fills in `lower` and `young`. A subtraction then counts the lines between two lines.
+// Fills in lower_before and young_before. A subtraction then counts the lines between two lines.
 static void count_lines(struct lanes *n)
 {
     for (uint32_t i = 0; i < n->c->l->log->line_count; i++) {
         bool lower, young, again;
         tell_lanes_of(n, i, &lower, &young, &again);
-        n->lower[i + 1] = n->lower[i] + lower;
-        n->young[i + 1] = n->young[i] + young;
+        n->lower_before[i + 1] = n->lower_before[i] + lower;
+        n->young_before[i + 1] = n->young_before[i] + young;
     }
 }
 
@@ -165,9 +169,9 @@ bool check_lanes(const struct check *c, struct err *e)
     uint32_t *cells = calloc(2 * lines + tokens, sizeof *cells);
     if (!cells)
         return err_memory(e);
-    n.lower = cells;
-    n.young = cells + lines;
-    n.wait = cells + 2 * lines;
+    n.lower_before = cells;
+    n.young_before = cells + lines;
+    n.lower_tokens = cells + 2 * lines;
     n.margin = (n.m.on ? n.m.in_flight : IN_HAND) * l->scenario->collector.instances;
     count_lines(&n);
     for (uint32_t t = 0; t < tokens; t++) {
@@ -180,9 +184,10 @@ bool check_lanes(const struct check *c, struct err *e)
             continue;
         }
         judged_add(c->r, METRIC_STARVED, 1, CAUSE_IS_NONE);
-        cells[2 * lines + n.waiting++] = t;
+        cells[2 * lines + n.lower_count++] = t;
     }
-    qsort_r(cells + 2 * lines, n.waiting, sizeof *cells, by_acknowledgement, (void *)(uintptr_t)l);
+    qsort_r(
+        cells + 2 * lines, n.lower_count, sizeof *cells, by_acknowledgement, (void *)(uintptr_t)l);
     judge_share(&n);
     free(cells);
     return true;

@@ -82,7 +82,8 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
     struct lateness in_time = {.due_ns = start_ns + timeout_ns + c->r->slack_ns};
 
-    // Nearly all tokens end here, which saves a search of the timeline.
+    // Nearly all tokens end here, which saves a search of the timeline. check_had_to_wait: behind
+    // older tokens, in full lines.
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
     struct free_time free = timeline_free(&c->timeline, instance, start_ns, line->read_ns);
@@ -104,8 +105,8 @@ static bool waited_rightly(const struct check *c, size_t line, int64_t start_ns,
                why_late(c, (uint32_t)line, start_ns, due_ns).kind != CAUSE_NONE);
 }
 
-// True when a token that was due at due_ns was not yet late at at_ns. Either it was due later. Or
-// it rightly waited while a line just before or after at_ns was read.
+// True when a token that was due at due_ns was not yet late at at_ns, when a fault struck. Either
+// it was due later, or it rightly waited while a line just before or after at_ns was read.
 static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_ns, int64_t at_ns)
 {
     const struct subject_log *log = c->l->log;
@@ -120,13 +121,14 @@ static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_n
                waited_rightly(c, next - 1, start_ns, due_ns));
 }
 
-// Returns by when this instance had to write a token of a bequest.
-static int64_t handed_ns(const struct bequest *b, int instance)
+// Returns by when this instance had to write a token of a bequest (tokens that an instance had
+// taken when a fault struck it): the struck instance has longer for it than the others.
+static int64_t write_by_ns(const struct bequest *b, int instance)
 {
     return b->instance == EVERY || b->instance == instance ? b->own_until_ns : b->until_ns;
 }
 
-// Returns when a token of this line is due if it came with this bequest.
+// Returns when a token of this line is due if it is one of this bequest's.
 static int64_t due_of_bequest_ns(const struct check *c, const struct bequest *b, uint32_t index)
 {
     const struct ledger *l = c->l;
@@ -135,11 +137,11 @@ static int64_t due_of_bequest_ns(const struct check *c, const struct bequest *b,
     int64_t need_ns =
         l->scenario->collector.batch_timeout_ns + check_slack(c, b->struck_ns, line->read_ns).ns;
 
-    return timeline_due_ns(&c->timeline, instance, handed_ns(b, instance), need_ns);
+    return timeline_due_ns(&c->timeline, instance, write_by_ns(b, instance), need_ns);
 }
 
-// True when the bequest explains that the line came so late.
-static bool explains(const struct check *c, const struct bequest *b, uint32_t index)
+// True when the bequest explains that its tokens in the line `index` came so late.
+static bool bequest_explains(const struct check *c, const struct bequest *b, uint32_t index)
 {
     int64_t due_ns = due_of_bequest_ns(c, b, index);
 
@@ -147,9 +149,9 @@ static bool explains(const struct check *c, const struct bequest *b, uint32_t in
            why_late(c, index, b->struck_ns, due_ns).kind != CAUSE_NONE;
 }
 
-// Returns a later bequest that explains the line: at the end of the first one's grace another
-// instance takes the token over, and a fault struck again before it had written the token. NULL:
-// none explains it.
+// Returns a later bequest that explains why the line `index` came so late: at the end of the first
+// one's grace another instance took the token over, and a fault struck that instance before it had
+// written the token. NULL: none explains it.
 static struct bequest *second_bequest(
     const struct check *c, const struct bequest *first, uint32_t index)
 {
@@ -163,7 +165,7 @@ static struct bequest *second_bequest(
 
     for (const struct bequest *after = first;
          (b = timeline_next_bequest(&c->timeline, after, taken_ns, until_ns)); after = b)
-        if (explains(c, b, index))
+        if (bequest_explains(c, b, index))
             return b;
     return NULL;
 }
@@ -185,7 +187,7 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
            is_in_time_at(c, start_ns, late.due_ns, b->struck_ns)) {
         // A strike may excuse only so many tokens (tokens_left), so that a collector that forgets
         // its claims is convicted of the rest.
-        bool alone = explains(c, b, index);
+        bool alone = bequest_explains(c, b, index);
         struct bequest *second = alone ? NULL : second_bequest(c, b, index);
         if (!alone && !second)
             continue;

@@ -34,7 +34,8 @@ struct envelope {
     size_t count;
 };
 
-// Finds the least memory of the process in each of ten blocks of a time.
+// Finds the least memory of the process in each of ten blocks of a time. `+ 1` keeps until_ns
+// itself in the last block.
 static struct envelope envelope_of(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
@@ -82,12 +83,13 @@ static bool grows(const struct envelope *env)
     return middle >= first + growth / 4 && last >= middle + growth / 4;
 }
 
-// Returns when the life of a process under load began, and when it ended.
+// Returns when the life of a process under load began.
 static int64_t born_ns(const struct ledger *l, const struct process_record *p)
 {
     return clock_max(p->started_ns, l->start_ns);
 }
 
+// Returns when the life of a process under load ended.
 static int64_t end_ns(const struct ledger *l, const struct process_record *p)
 {
     return clock_min(p->ended_ns, l->load_end_ns);
@@ -113,7 +115,7 @@ static void take_leak_sample(
 }
 
 // True when the counts climb. They are whole and small, so each quarter must have more than the one
-// before.
+// before. A count of 0 is one that nobody took, as in an old history.
 static bool climbs(const struct quarters *q)
 {
     for (int i = 1; i < 4; i++) {

@@ -45,9 +45,9 @@ struct chain {
     const struct leased *m;
     uint32_t token;
     const struct delivery *last; // the latest attempt so far; NULL before the first
-    int errors;          // attempts of which the collector knows for certain that they failed
-    int failures;        // attempts that may have failed
-    struct cause unread; // why they may have been read out of order, or CAUSE_NONE
+    int errors;          // number of attempts of which the collector must know that they failed
+    int attempts;        // number of all attempts so far, each of which may have failed
+    struct cause unread; // why the attempts may have been read out of order, or CAUSE_NONE
 };
 
 struct waits {
@@ -110,8 +110,8 @@ static void add_leased_again(struct chain *h, enum metric_id id, const struct de
         ledger_seconds(l, line_of(l, d)->read_ns), what, ledger_seconds(l, since_ns));
 }
 
-// Judges an attempt that follows another one of the same token. A retry that nothing disturbed is
-// added to *w.
+// Judges an attempt that follows another one of the same token (h->last). A retry that nothing
+// disturbed is added to *w, for judge_waits.
 static void judge_again(struct chain *h, const struct delivery *d, struct waits *w)
 {
     struct result *r = h->c->r;
@@ -124,13 +124,14 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     if (cause.kind != CAUSE_NONE) {
         h->unread = cause;
     } else if (answered && finished) {
+        // A token that was sent, or had failed for good, must not come again.
         cause = check_unrecorded_by(h->c, h->m, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
             add_leased_again(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
                 h->last->replied_ns);
     } else if (!answered) {
-        // Without an answer, the token was leased to the collector until the answer timeout.
+        // Without an answer, the token stays leased to the collector until the answer timeout.
         cause = given_up_by(h, h->last, again_ns);
         if (cause.kind == CAUSE_NONE)
             add_leased_again(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
@@ -171,10 +172,10 @@ static void take_attempt(struct chain *h, const struct delivery *d, struct waits
     else
         judge_first(h->c->r);
     h->last = d;
+    // An error that the collector may not have recorded does not count for the limit. But
+    // had_its_time counts each attempt, because each may have made the delay longer.
     h->errors += is_known_error(h, d);
-    // An error that the collector may not have recorded does not count for the limit. It counts for
-    // the delay, which it can only make longer.
-    h->failures++;
+    h->attempts++;
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
     if (h->errors == h->m->attempts + 1)
         finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
@@ -184,13 +185,14 @@ static void take_attempt(struct chain *h, const struct delivery *d, struct waits
 
 // --- the end ----------------------------------------------------------------------
 
-// True when the drain was long enough for all that the token still needed.
+// True when the drain was long enough for all that the token still needed, without the time of
+// faults: the delay before its retry, two windows, the slack and a second.
 static bool had_its_time(const struct chain *h)
 {
     const struct ledger *l = h->c->l;
     int64_t from_ns = h->last->replied_ns ? h->last->replied_ns
                                           : line_of(l, h->last)->read_ns + h->m->answer_timeout_ns;
-    int64_t needed_ns = leased_longest_delay_ns(h->m, h->failures) +
+    int64_t needed_ns = leased_longest_delay_ns(h->m, h->attempts) +
                         2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
 
     return timeline_free(&h->c->timeline, EVERY, from_ns, l->drain_end_ns).ns >= needed_ns;
@@ -229,7 +231,7 @@ static bool judge_record(const struct chain *h)
 }
 
 // Judges what became of a token after its last attempt, by the collector's records and by the time
-// that it had.
+// that it had. `first` and `next` list the token's deliveries, as link_up made them.
 static void judge_end(const struct chain *h, uint32_t first, const uint32_t *next)
 {
     struct result *r = h->c->r;
@@ -280,8 +282,9 @@ static void judge_waits(struct result *r, const struct waits *w)
                 w->most_ns / (double)w->count / 2e6);
 }
 
-// Returns how many tokens, paid for earlier, may come late because of what happened between two
-// times: tokens that lay unread, and tokens that the collectors had in hand when a fault began.
+// Returns how many tokens, which the collectors took from their budget earlier, may come late
+// because of what happened between two times: tokens that lay unread while the reader was away, and
+// tokens that the collectors had in hand when a fault began.
 static double late_tokens(
     const struct check *c, const struct leased *m, int64_t from_ns, int64_t until_ns)
 {
@@ -315,7 +318,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
         at_ns = line->read_ns;
         left -= line->tokens;
         judged_add(c->r, METRIC_OVER_BUDGET, line->tokens, CAUSE_IS_NONE);
-        // The reader sees a line a little after the collector took its tokens.
+        // The reader sees a line up to slack after the collector took its tokens, so the bucket may
+        // be overdrawn by what it gains in that time, and by one token.
         if (left < -1 - (double)c->r->slack_ns / 1e9 * m->budget_per_s)
             finding_add(c->r, METRIC_OVER_BUDGET, "at %.3f s: %.1f more than %.4g/s allows",
                 ledger_seconds(c->l, line->read_ns), -left, m->budget_per_s);
@@ -324,8 +328,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
 
 // ----------------------------------------------------------------------------------
 
-// Links the deliveries of each token: first[token] is the first, and next[i] the one after delivery
-// i.
+// Links the valid deliveries of each token: first[token] is the first, and next[i] the one after
+// delivery i. UINT32_MAX ends a list.
 static void link_up(const struct ledger *l, uint32_t *first, uint32_t *next)
 {
     for (size_t i = 0; i < l->plan->token_count; i++)
@@ -352,6 +356,7 @@ bool check_outcomes(const struct check *c, struct err *e)
     judge_budget(c, &m);
     if (!m.on)
         return true;
+    // One allocation holds both lists.
     size_t cells = l->plan->token_count + l->log->delivery_count + 1;
     uint32_t *first = malloc(cells * sizeof *first), *next = first + l->plan->token_count;
     if (!first)

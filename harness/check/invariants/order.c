@@ -4,9 +4,9 @@
 // ineligible has three cases:
 // - The token was made ineligible in its own transaction.
 // - The token changed (`changes`), and the change was not taken back before the read. The change
-//   counts if it was acknowledged before a certain time: when the reader last found the pipe empty
-//   before it read the line two lines before this one. If the process has written no such line yet,
-//   its start takes the place of that time.
+//   counts if it was acknowledged (2 s earlier, if it let the token expire) before a certain time:
+//   when the reader last found the pipe empty before it read the line two lines before this one. If
+//   the process has written no such line yet, its start takes the place of that time.
 // - The token expired more than 3 s before that time. 2 s of these are in the specification, and 1
 //   s is there because the server's clock is known to the second.
 //
@@ -22,7 +22,7 @@ struct youngest {
     uint32_t token;
 };
 
-// The lines that one process has written so far.
+// What is known of the lines that one process has written so far.
 struct past {
     int64_t empty_ns[3]; // when the reader last found the pipe empty before it read this line,
                          // the line before, and the one before that; at first, the process's start
@@ -75,7 +75,9 @@ static void check_order(
         *y = (struct youngest){.sent_ns = txn->sent_ns, .token = token};
 }
 
-// True when the reader of the process was so slow that its lines lay unread for an unknown time.
+// True when the reader of the process was so slow that its lines lay unread for an unknown time. A
+// fault that slows the reader counts until recovery_limit after its end, because lines may still
+// wait then.
 static bool is_reader_slow(const struct check *c, const struct past *p)
 {
     const struct ledger *l = c->l;
@@ -108,7 +110,9 @@ static void check_expiry(const struct check *c, const struct past *p, uint32_t t
     finding_add_faults(r, METRIC_INELIGIBLE, l, expires_ns);
 }
 
-// Returns from when on no collector may find the token eligible; CLOCK_NEVER: it stayed eligible.
+// Returns from when on no collector may find the token eligible because of its change: from the
+// acknowledgement, or 2 s later if the token expires, because the server's clock may be off by
+// that. CLOCK_NEVER: the token may have stayed, or become again, eligible before read_ns.
 static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_t read_ns)
 {
     const struct change_record *record;

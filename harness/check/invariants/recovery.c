@@ -25,7 +25,7 @@ static const struct strike *strike_of(const struct check *c, uint32_t fault)
 // Returns from when on fresh tokens are due within recovery_limit: the fault's end, or the time at
 // which others must work in the place of the struck instance, if that is earlier or nobody starts
 // the instance again.
-static int64_t over_ns(const struct fault_record *f, const struct strike *k)
+static int64_t recovery_from_ns(const struct fault_record *f, const struct strike *k)
 {
     if (!k || k->others_ns == CLOCK_NEVER)
         return f->ended_ns;
@@ -96,14 +96,14 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
     return first;
 }
 
-// Judges whether fresh tokens came within recovery_limit of a fault. Sets *recovery_ms to the time
-// until the first of them, if one came.
+// Judges whether fresh tokens, whose COMMIT was sent after the fault, came within recovery_limit of
+// its end. Sets *recovery_ms to the time until the first of them, if one came.
 static void check_fault(const struct check *c, uint32_t fault, double *recovery_ms)
 {
     const struct ledger *l = c->l;
     const struct fault_record *f = &l->faults[fault];
     const struct strike *k = strike_of(c, fault);
-    int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = over_ns(f, k);
+    int64_t limit_ns = l->scenario->recovery_limit_ns, since_ns = recovery_from_ns(f, k);
     int64_t working_ns, fresh_ns = first_fresh_ns(c, since_ns, &working_ns);
 
     if (fresh_ns != CLOCK_NEVER)
@@ -117,7 +117,8 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
     if (from_ns == CLOCK_NEVER)
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
-    // The chain of full lines began before a fresh token could come.
+    // The subject wrote full lines already when the first fresh token could come, and went on until
+    // that token came.
     if (until_ns <= from_ns)
         return;
     // check_slack adds to the run's slack only the time of slow faults.

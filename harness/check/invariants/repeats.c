@@ -56,9 +56,10 @@ static bool ends_sessions(const struct verb *v)
            v->hits != HITS_SENDER && v->ends != ENDS_NOTHING;
 }
 
-// True when sessions were gone for longer than the grace. They ended while a strike kept collectors
-// away, or at most the grace before it. A session takes time to open, so they count as gone for a
-// quarter of the grace after the strike as well, or for returns_within if that is shorter.
+// True when sessions were gone for longer than the grace, within which a collector may come back
+// before another takes over. They ended while the strike `away` kept collectors away, or at most
+// the grace before it. A session takes time to open, so they count as gone for a quarter of the
+// grace after the strike as well, or for returns_within if that is shorter.
 static bool outlasts_grace(const struct check *c, const struct strike *away)
 {
     const struct timeline *t = &c->timeline;
@@ -74,8 +75,8 @@ static bool outlasts_grace(const struct check *c, const struct strike *away)
     return false;
 }
 
-// True when this strike took a collector's turn or its claimed tokens: others could take over
-// before the collector was back.
+// True when this strike took a collector's turn to take tokens or, in shared mode, the tokens that
+// it had taken: others could take over before the collector was back.
 static bool takes_turn(const struct check *c, const struct strike *away)
 {
     return away->verb->keeps_away &&
@@ -111,6 +112,7 @@ static bool died_unconfirmed(
     const struct ledger *l = t->c->l;
     uint32_t writer = l->log->lines[first].process;
     const struct process_record *p = &l->log->processes[writer];
+    // A runtime may tell the signal that ended it by an exit code of 128 or more.
     bool at_term = check_term_ns(t->c, p) != CLOCK_NEVER || (p->asked && p->status == 0);
     bool by_itself = at_term && WIFEXITED(p->status) && WEXITSTATUS(p->status) < check_by_signal &&
                      !scenario_is_queue(l->scenario);
@@ -144,8 +146,8 @@ static bool heir_died(const struct ledger *l, uint32_t writer, int64_t from_ns, 
     return false;
 }
 
-// True when the writer lives, but lost its turn before it could confirm the last line that it had
-// written. Once it has written another line, only the death of an instance that may have taken the
+// True when the writer of the line `first` lives, but lost its turn before it could confirm this
+// line. Once it has written another line, only the death of an instance that may have taken the
 // tokens over explains why they come again.
 static bool lost_turn_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
@@ -153,6 +155,7 @@ static bool lost_turn_unconfirmed(
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first];
     int64_t written_ns = check_written_ns(t->c, line);
+    // When the writer wrote another line before `again`; CLOCK_NEVER: it did not.
     int64_t next_ns = t->latest[line->process] != first ? confirmed_ns(l, first) : CLOCK_NEVER;
     bool returned = again->process == line->process || next_ns < check_written_ns(t->c, again);
 
@@ -177,7 +180,8 @@ static bool lost_turn_unconfirmed(
 }
 
 // True when the line `again` is a late line: its collector took the tokens, lost its turn before it
-// could write them, and wrote the line all the same when it came back. This excuses one line:
+// could write them, and wrote the line all the same when it came back. All of this must be true, so
+// that one line is excused for each lost turn:
 // - A fault took the turn of the collector that wrote `again`.
 // - `again` is the first line that this process has written since the fault struck.
 // - Another process wrote the line `first`, which has the same token, after the fault struck.
@@ -212,8 +216,9 @@ static bool is_leased(const struct ledger *l)
     return m.on;
 }
 
-// Returns what excuses that a token of the line `first` came again in the line `again`; CAUSE_NONE:
-// nothing does. Counts `again` if it is a late line.
+// Returns what excuses that a token of the line `first` came again in the line `again`: the death
+// or the lost turn of the writer of `first`, or that `again` is a late line, which is then counted.
+// CAUSE_NONE: nothing does.
 static struct cause why_again(struct repeats *t, uint32_t first, uint32_t again)
 {
     const struct ledger *l = t->c->l;

@@ -59,7 +59,8 @@ static void finding_add_token(
     finding_add_faults(r, id, l, txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token));
 }
 
-// Returns how much fault-free time a token must have had for its absence to be a loss.
+// Returns how much fault-free time a token must have had, before it expires or changes, for its
+// absence to be a loss.
 static int64_t enough_ns(const struct result *r, const struct ledger *l)
 {
     const int64_t least_ns = 2 * NS_PER_S;
@@ -105,7 +106,7 @@ static bool is_phantom(const struct ledger *l, uint32_t token)
 {
     if (l->tokens[token].deliveries == 0)
         return false;
-    // The plan made no token here, so no outcome can excuse a delivery.
+    // This insert finds its account and makes no token, so no outcome can excuse a delivery.
     if (l->plan->kinds[token] == TOKEN_CONFLICT)
         return true;
     if (ledger_committed(l, token))

@@ -50,7 +50,8 @@ bool check_ended_as_asked(const struct check *c, const struct process_record *p)
     }
 }
 
-// A fault asks only the processes that started before it struck.
+// Returns the earliest time at which the end of the drain or a fault asked the process to end. A
+// fault asks only the processes that started before it struck.
 int64_t check_term_ns(const struct check *c, const struct process_record *p)
 {
     int64_t at_ns = p->ended_ns >= c->l->drain_end_ns ? c->l->drain_end_ns : CLOCK_NEVER;
@@ -150,9 +151,10 @@ static bool is_paused(const struct check *c, int64_t from_ns, const struct proce
     return false;
 }
 
-// True when a process took more than its second to end at TERM. A process that had to be killed at
-// the end is counted already. A queue's consumer finishes its current job, and nobody promised how
-// soon.
+// True when a process took more than its second, and slack, to end at TERM, which it got at
+// asked_ns. Waits for a processor do not count; check_exits leaves out stalls. A process that had
+// to be killed at the end is counted already. A queue's consumer finishes its current job, and
+// nobody promised how soon.
 static bool is_late(const struct check *c, const struct process_record *p, int64_t asked_ns)
 {
     bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;

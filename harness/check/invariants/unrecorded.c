@@ -18,9 +18,10 @@ static int64_t recorded_within_ns(const struct check *c, int64_t at_ns)
     return check_slack(c, at_ns, at_ns + NS_PER_S).ns + 2 * c->flush_ns;
 }
 
-// True when the process ended so soon after the answer that it may not have recorded it. A process
-// that is asked to end may take a second for it, and need not record what comes meanwhile. A
-// process that got no processor could not read the answer.
+// True when the process ended before again_ns, and so soon after the answer that it may not have
+// recorded the answer. A process that is asked to end may take a second to end, and need not record
+// what comes meanwhile. Time in which the process got no processor does not count, because it could
+// not read the answer then.
 static bool ended_before_record(const struct check *c, const struct delivery *d, int64_t again_ns)
 {
     uint32_t process = c->l->log->lines[d->line].process;

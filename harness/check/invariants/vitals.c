@@ -102,8 +102,8 @@ static void check_backends(
             seconds, ledger_seconds(l, first->at_ns), 100 * cpu);
 }
 
-// Checks a time in which nothing happens. It begins later when a fault, or the return from it,
-// lasts into this time.
+// Checks, of each process and of the backends, a time in which nothing happens. It begins later
+// when a fault, or the return from it, lasts into this time.
 static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
     const struct ledger *l = c->l;
