@@ -307,6 +307,7 @@ static void continue_after_copy(struct load *l, struct conn *c, int64_t now)
     struct txn_record *r = &l->result->records[c->index];
 
     c->state = CONN_RUNNING;
+    // After a failed COPY the end can only be a ROLLBACK, whose time and fate nobody asks about.
     c->end_sent = !c->failed && txn_ends_at_once(txn);
     r->commit_ns = c->end_sent ? now : 0;
     bool ok = PQenterPipelineMode(c->pg) &&

@@ -174,10 +174,11 @@ static void take_attempt(struct chain *h, const struct delivery *d, struct waits
     h->last = d;
     // An error that the collector may not have recorded does not count for the limit. But
     // had_its_time counts each attempt, because each may have made the delay longer.
-    h->errors += is_known_error(h, d);
+    bool known_error = is_known_error(h, d);
+    h->errors += known_error;
     h->attempts++;
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
-    if (h->errors == h->m->attempts + 1)
+    if (known_error && h->errors == h->m->attempts + 1)
         finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
             NAMES_TOKEN ": attempt %d failed at %.3f s, though a token is dead after %d", h->token,
             h->errors, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
