@@ -41,6 +41,7 @@ static void record_lags(struct result *r, const struct ledger *l)
     }
 }
 
+// Records the latency of each token that was read, into the two histograms of the run.
 static void record_latencies(struct result *r, const struct ledger *l)
 {
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
@@ -144,6 +145,7 @@ static double rate_less_lag(const struct result *r, const struct ledger *l,
         last_commit_s(l) - lag_s);
 }
 
+// Sets rate.offered by the plan, and the rates achieved and delivered by what was measured.
 static void put_rates(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     bool closed = false;

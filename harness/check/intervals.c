@@ -73,6 +73,8 @@ static void add_stages(
     sums->dequeue_ns += t.dequeue_ns;
 }
 
+// Adds a line, and each token that it delivers for the first time, to the interval in which it was
+// read.
 static void add_interval_line(struct interval *i, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -92,6 +94,7 @@ static void add_interval_line(struct interval *i, const struct ledger *l, uint32
     }
 }
 
+// Begins the interval of a step. Only the backlog carries over from the interval before.
 static void begin_step(struct interval *i, const struct steps *s, size_t step)
 {
     i->from_ns = (int64_t)step * s->step_ns;

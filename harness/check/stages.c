@@ -156,6 +156,7 @@ struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fir
     };
 }
 
+// Records how long each stage of a token took. fire_ns: when the batch of its line was due.
 static void record_stage(struct stages *s, const struct ledger *l, uint32_t token, int64_t fire_ns)
 {
     const struct txn_record *txn = ledger_txn(l, token);
@@ -168,6 +169,7 @@ static void record_stage(struct stages *s, const struct ledger *l, uint32_t toke
     s->before_ack += txn->outcome == TXN_COMMITTED && ledger_read_ns(l, token) < txn->ended_ns;
 }
 
+// Records the size of a line, and the stages of the tokens that came with it first.
 static void add_stage_line(struct stages *s, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];

@@ -388,6 +388,7 @@ static void find_crowded_out(
     }
 }
 
+// Adds the reasons for which the run cannot tell, so that the verdict is inconclusive at best.
 static void find_reasons(
     struct result *r, const struct ledger *l, const struct check_input *in, const struct doubts *d)
 {

@@ -319,6 +319,7 @@ bool exploring_path(
     return len < 1000 || err_set(e, ERR_USAGE, "--out: the path is too long");
 }
 
+// Makes the folder of this search, named after its seed and its options, and the folders in it.
 static bool make_folders(struct exploring *x, struct err *e)
 {
     static const char *const folders[] = {"draws", "runs", "found", "logs"};

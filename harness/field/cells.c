@@ -335,6 +335,8 @@ static void note_too_slow(struct cell *verdicts, struct cell *speed)
     snprintf(speed->text, sizeof speed->text, "does not sustain %d/s here", PACE_LEAST);
 }
 
+// Fills all columns of the rows that are installed. The load comes first: each row is asked at a
+// rate that it sustains (find_pace), and 0 means that it sustains none.
 static bool ask_all(struct field_run *f, struct err *e)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {

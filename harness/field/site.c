@@ -9,6 +9,7 @@
 
 #define PAGE_MAX (16u << 20)
 
+// Writes a file of the site, and makes the folders above it.
 static bool write_bytes(
     const char *dir, const char *name, const void *bytes, size_t len, struct err *e)
 {

@@ -41,6 +41,7 @@ static bool build_load(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
+// Takes over what the event `run` says of the whole run.
 static bool build_run(struct build *b, struct event *event, struct err *e)
 {
     struct history_notes *n = &b->t->history.notes;
@@ -130,6 +131,7 @@ static bool require_token(const struct build *b, const struct event *event, stru
                b->t->history.plan.token_count);
 }
 
+// Adds a planned change of an account: the plan has its time, the load's record what became of it.
 static bool build_change(struct build *b, struct event *event, struct err *e)
 {
     struct plan *plan = &b->t->history.plan;
@@ -197,6 +199,7 @@ static bool build_item(
     }
 }
 
+// Adds a line with its tokens, which are the events right after the event of the line.
 static bool build_line(struct build *b, struct event *event, struct err *e)
 {
     struct subject_log *log = &b->t->history.log;
@@ -226,6 +229,7 @@ static bool build_stall(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
+// Sets what the database says of tokens at the end, where it differs from the default.
 static bool build_row(struct build *b, struct event *event, struct err *e)
 {
     if (!require_token(b, event, e))
@@ -323,6 +327,7 @@ static int compare_sort_keys(const void *a, const void *b)
     return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
 
+// Builds all events of a kind, in the order of their times.
 static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
 {
     size_t count = 0;

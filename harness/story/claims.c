@@ -81,6 +81,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
     return read_expected(w, ")", e);
 }
 
+// Reads one claim behind `=>`: `judged late 3 of 5`, `says "text"`, `verdict pass`, or `late 1`.
 static bool read_claim(struct words *w, struct claim *claim, struct err *e)
 {
     const char *known[VERDICT_MISSED + 1];

@@ -18,6 +18,7 @@ static int64_t field_get(const struct event *e, size_t at, size_t size)
     }
 }
 
+// Writes a value into the field of `size` bytes at offset `at` of the event.
 static void field_put(struct event *e, size_t at, size_t size, int64_t value)
 {
     void *to = (char *)e + at;

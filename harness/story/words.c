@@ -314,6 +314,7 @@ bool event_read_item(struct words *w, struct event *item, bool *end, struct err 
 
 // --- writing an event -----------------------------------------------------------------
 
+// Writes a time in milliseconds, with as many decimal places as it needs.
 static void write_ms(int64_t ns, struct buf *out)
 {
     int64_t size = ns < 0 ? -ns : ns, rest = size % NS_PER_MS;
@@ -358,6 +359,7 @@ static void write_value(const struct event *event, const struct event_word *word
     buf_append_str(out, word->type == VALUE_SHARE ? "%" : "");
 }
 
+// Writes the name of an event and the numbers that it is about, such as `token 4-7`.
 static void write_head(const struct event *event, struct buf *out)
 {
     const struct kind *k = &vocabulary[event->kind];

@@ -31,6 +31,7 @@ static void print_recommendation(const struct tune *t, struct buf *out)
     print_escaped(t, tune_print_recommendation, out);
 }
 
+// Prints how the figures were made: simulated, or by how many runs.
 static void print_how(const struct tune *t, struct buf *out)
 {
     size_t runs = 0, inconclusive = 0;

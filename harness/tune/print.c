@@ -52,6 +52,7 @@ static void print_head(const struct tune *t, struct buf *out)
     buf_append_str(out, t->simulated ? "\n" : "  within         runs\n");
 }
 
+// Two stars mark the recommended pair, one marks the others on the front.
 static const char *stars(const struct tune *t, const struct tune_pair *p)
 {
     return p == tune_recommend(t) ? "** " : p->on_front ? "*  " : "   ";
@@ -87,6 +88,8 @@ bool print_table(const struct tune *t, struct buf *out)
 // dark enough for white text.
 static const int ramp[] = {22, 28, 64, 100, 136, 130, 124, 88};
 
+// Prints a pair's figure with its stars, on a colour for its place between the best and the worst.
+// p NULL: the grid has no such pair.
 static void print_cell(const struct tune *t, const struct tune_pair *p, enum tune_figure figure,
     bool colours, struct buf *out)
 {
@@ -104,6 +107,7 @@ static void print_cell(const struct tune *t, const struct tune_pair *p, enum tun
         buf_append_str(out, "\033[0m");
 }
 
+// Prints the grid of limits and timeouts with one figure of each pair.
 static void print_map(const struct tune *t, enum tune_figure figure, bool colours, struct buf *out)
 {
     const struct figure_axes a = figure_axes(t);

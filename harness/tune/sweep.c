@@ -366,6 +366,7 @@ static void print_sweep_forecast(const struct tuning *t)
         forecast_tell(&f, "run", "runs");
 }
 
+// Makes all runs of the pairs; they share one server where the scenario lets them.
 static bool make_runs(struct tuning *t, struct err *e)
 {
     struct sweeping s = {

@@ -50,6 +50,7 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
            err_set(e, ERR_USAGE, "--timeout takes up to 1h, not '%s'", timeout);
 }
 
+// Adds a limit of --limit to the grid, with each timeout of --timeout.
 static bool add_limit(struct tuning *t, const char *limit, struct err *e)
 {
     const char *timeouts = t->options->tune.timeouts;

@@ -218,6 +218,7 @@ static bool list_troubles(struct behind *t)
     return t->troubles;
 }
 
+// Judges how the backlog grew in each phase of the load, and what each trouble left of it.
 static void judge_backlog(const struct behind *t)
 {
     const struct scenario *s = t->c->l->scenario;

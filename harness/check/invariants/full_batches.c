@@ -259,6 +259,7 @@ static bool shows_short(const struct fill *f)
     return true;
 }
 
+// Judges each line that is not full, beside the line that the same process wrote before it.
 static void check_short(struct fill *f)
 {
     const struct subject_log *log = f->c->l->log;

@@ -62,6 +62,7 @@ static bool is_broken_off(const struct check *c, const struct line_record *line)
            WEXITSTATUS(p->status) < check_by_signal && !could_not_write(c, p);
 }
 
+// Looks for what a line shows by itself: torn, over the limit, or a name that should be refused.
 static void check_line(const struct check *c, const struct line_record *line)
 {
     struct result *r = c->r;
