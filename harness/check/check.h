@@ -8,7 +8,7 @@
 #include "ledger/history.h"
 #include "ledger/ledger.h"
 #include "measure/histogram.h"
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "scenario/verbs.h"
 
 // The version of the rules. Results of different versions cannot be compared. Version 1 excused by

@@ -246,7 +246,7 @@ static bool take_answers(struct field_run *f, struct err *e)
         json_t *taken = json_copy(line);
         ok = (taken && json_object_set_new(taken, "folder", json_string(folder)) == 0) ||
              err_memory(e);
-        ok = ok && answers_add(&f->answers, run, taken, e);
+        ok = ok && answer_file_add(&f->answers, run, taken, e);
         json_decref(taken);
     }
     return ok;
@@ -285,7 +285,7 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
 static bool make_field_table(struct field_run *f, char *const *names, size_t count, struct err *e)
 {
     if (!open_field_record(f, names, e) ||
-        !answers_open(&f->answers, f->options->field.answers, e) || !take_answers(f, e) ||
+        !answer_file_open(&f->answers, f->options->field.answers, e) || !take_answers(f, e) ||
         !make_rows(f, names, count, e))
         return false;
     bool ok = cells_fill(f, e) && (f->options->merged || end_field_record(&f->record, e));
@@ -340,7 +340,7 @@ int cli_field(const struct options *o)
     grid_fini(&f.grid);
     command_record_close(&f.record);
     free(f.items);
-    answers_close(&f.answers);
+    answer_file_close(&f.answers);
     free(f.manners);
     manifest_names_free(all);
     return ok ? EXIT_OK : cli_fail(&e);

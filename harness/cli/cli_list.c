@@ -7,7 +7,7 @@
 #include "os/paths.h"
 #include "scenario/grammar.h"
 #include "scenario/scenario.h"
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "scenario/verbs.h"
 
 static void print_tags(const struct scenario *s)

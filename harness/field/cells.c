@@ -174,7 +174,7 @@ static bool find_stored(
     char key[EXPERIMENT_KEY_MAX];
 
     experiment_key(x, key);
-    return answers_find(&f->answers, key, answer);
+    return answer_file_find(&f->answers, key, answer);
 }
 
 // True when a cell wants a run with this seed: --repeat asks for it, or an earlier run broke a

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "options/options.h"
-#include "field/answers.h"
+#include "field/answer_file.h"
 #include "field/grid.h"
 #include "field/outcome.h"
 
@@ -21,7 +21,7 @@ struct field_run {
     const struct options *options;
     struct grid grid;
     struct manner *manners; // owned; one for each row of the grid
-    struct answers answers;
+    struct answer_file answers;
     struct record record; // what this shard has run; each subject is an item
     uint64_t *items;      // owned; the number of the item in `record`, for each row of the grid
     size_t done, planned; // numbers of runs, including those whose answer was stored before

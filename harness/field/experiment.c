@@ -233,16 +233,16 @@ void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX])
     snprintf(key, EXPERIMENT_KEY_MAX, "%s %s: %s", x->subject, x->version, command);
 }
 
-bool experiment_answer(const struct experiment *x, const struct options *o, struct answers *known,
-    struct answer *answer, bool *fresh, struct err *e)
+bool experiment_answer(const struct experiment *x, const struct options *o,
+    struct answer_file *known, struct answer *answer, bool *fresh, struct err *e)
 {
     char key[EXPERIMENT_KEY_MAX];
 
     experiment_key(x, key);
-    *fresh = !answers_find(known, key, answer);
+    *fresh = !answer_file_find(known, key, answer);
     if (!*fresh)
         return true;
     if (o->merged)
         return err_set(e, ERR_SKIP, "its shard did not finish");
-    return run_question(x, o, answer, e) && answers_store(known, key, answer, e);
+    return run_question(x, o, answer, e) && answer_file_store(known, key, answer, e);
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "options/options.h"
-#include "field/answers.h"
+#include "field/answer_file.h"
 #include "field/outcome.h"
 
 #define QUESTION_SETS_MAX 6
@@ -44,4 +44,4 @@ void experiment_command(const struct experiment *x, char *out, size_t size);
 // Finds the stored answer, or runs the scenario and stores its answer; *fresh: the scenario was
 // run. False when there is no answer; ERR_SKIP when shards are merged and none has it.
 MUST_USE bool experiment_answer(const struct experiment *x, const struct options *o,
-    struct answers *known, struct answer *answer, bool *fresh, struct err *e);
+    struct answer_file *known, struct answer *answer, bool *fresh, struct err *e);

@@ -4,7 +4,7 @@
 
 #include "os/paths.h"
 #include "scenario/decode.h"
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "scenario/parse.h"
 #include "scenario/suggest.h"
 #include "subject/manifest.h"

@@ -144,8 +144,8 @@ static bool has_result(const json_t *line)
 
 // Returns the seeds and file names of those runs of a cell whose results exist. The keys of all
 // runs of a cell begin with the cell's command; in all keys but the first run's, a seed follows.
-static json_t *runs_of(
-    const char *subject, const char *version, const char *command, const struct answers *answers)
+static json_t *runs_of(const char *subject, const char *version, const char *command,
+    const struct answer_file *answers)
 {
     json_t *runs = json_array(), *line;
     char first_key[ANSWERS_KEY_MAX];
@@ -168,7 +168,7 @@ static json_t *runs_of(
 }
 
 // Adds to each cell of the subjects in `list` the runs whose results exist.
-static void link_runs(json_t *root, const char *list, const struct answers *answers)
+static void link_runs(json_t *root, const char *list, const struct answer_file *answers)
 {
     json_t *subject, *cell;
     size_t i, c;
@@ -185,7 +185,7 @@ static void link_runs(json_t *root, const char *list, const struct answers *answ
 
 // Writes the raw results: a copy of each result.json, runs.json with all answers, and the
 // checksums.
-static bool write_raw(const char *dir, const struct answers *answers, struct err *e)
+static bool write_raw(const char *dir, const struct answer_file *answers, struct err *e)
 {
     struct buf sums;
     const char *run;
@@ -211,7 +211,8 @@ static bool write_raw(const char *dir, const struct answers *answers, struct err
     return ok;
 }
 
-bool site_write(const struct grid *g, const struct answers *answers, const char *dir, struct err *e)
+bool site_write(
+    const struct grid *g, const struct answer_file *answers, const char *dir, struct err *e)
 {
     json_t *root = site_json(g, e);
 

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "field/answers.h"
+#include "field/answer_file.h"
 #include "field/grid.h"
 
 // Returns the object of field.json; NULL when memory is short or a finding cannot be read.
@@ -17,7 +17,7 @@ MUST_USE json_t *site_json(const struct grid *g, struct err *e);
 // Writes the site into a folder, which is created if needed. The raw results are copied from those
 // folders of runs that still exist.
 MUST_USE bool site_write(
-    const struct grid *g, const struct answers *answers, const char *dir, struct err *e);
+    const struct grid *g, const struct answer_file *answers, const char *dir, struct err *e);
 
 // --- a template that is filled in ----------------------------------------------------
 

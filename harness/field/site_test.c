@@ -112,7 +112,7 @@ static void fill_grid(struct grid *g)
 }
 
 // Stores two runs of the cell, and one of another cell, with one result for all.
-static void store_runs(struct answers *answers, const char *dir)
+static void store_runs(struct answer_file *answers, const char *dir)
 {
     static const char *const keys[] = {"dbos 5: mailproof run x", "dbos 5: mailproof run xy",
         "dbos 5: mailproof run x --set 'seed=7'"};
@@ -131,7 +131,7 @@ static void pages_hold_the_table(void **state)
 {
     static char text[200000];
     char dir[] = "/tmp/site-test-XXXXXX";
-    struct answers answers = {.all = json_object()};
+    struct answer_file answers = {.all = json_object()};
     struct grid g;
     struct err e = {0};
 

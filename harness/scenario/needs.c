@@ -2,7 +2,7 @@
 
 #include "scenario/grammar.h"
 #include "scenario/leased.h"
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 
 static bool asks_sharing(const struct scenario *s)
 {

@@ -1,7 +1,7 @@
-// The maps `allow`, `judged` and `expect`, whose keys are the metrics of metrics.h.
+// The maps `allow`, `judged` and `expect`, whose keys are the metrics of metric.h.
 #include "scenario/decode.h"
 
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "scenario/scenario.h"
 #include "scenario/units.h"
 

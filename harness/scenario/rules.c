@@ -3,7 +3,7 @@
 #include <ctype.h>
 
 #include "scenario/grammar.h"
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "scenario/trace.h"
 
 #define PHASES_MAX 100  // because a phase's number is one byte in the plan

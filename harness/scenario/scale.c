@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 
 // Scales a time, in whole milliseconds, but never down to 0, which would mean something else. A
 // time that is 0 or negative stays.

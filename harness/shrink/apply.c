@@ -2,7 +2,7 @@
 // takes away.
 #include <math.h>
 
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "shrink/search.h"
 
 #define REPEATS_MIN 3 // fewer evenly spaced faults are written one by one, without `every`

@@ -1,7 +1,7 @@
 // Compares pairs of batch limit and batch timeout, and recommends one. Pure.
 #pragma once
 
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "scenario/scenario.h"
 #include "tune/precision.h"
 

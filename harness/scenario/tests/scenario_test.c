@@ -1,5 +1,5 @@
 // Scenarios are read, completed, overridden and written again.
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 #include "scenario/scenario.h"
 #include "scenario/tests/test_folder.h"
 #include "scenario/trace.h"

@@ -1,4 +1,4 @@
-#include "field/answers.h"
+#include "field/answer_file.h"
 
 #include <math.h>
 
@@ -46,7 +46,7 @@ static double *place_of_figure(struct answer *a, size_t i)
 }
 
 // Adds the answer in a line of the file. False when the line is no answer.
-static bool add_answer_line(struct answers *a, const char *text, struct err *e)
+static bool add_answer_line(struct answer_file *a, const char *text, struct err *e)
 {
     json_error_t why;
     json_t *line = json_loads(text, 0, &why);
@@ -58,7 +58,7 @@ static bool add_answer_line(struct answers *a, const char *text, struct err *e)
 }
 
 // Reads every whole line. Removes an unfinished last line from the file.
-static bool read_answer_lines(struct answers *a, FILE *file, struct err *e)
+static bool read_answer_lines(struct answer_file *a, FILE *file, struct err *e)
 {
     char *text = NULL;
     size_t size = 0;
@@ -77,27 +77,27 @@ static bool read_answer_lines(struct answers *a, FILE *file, struct err *e)
                      err_sys(e, ERR_USAGE, "cannot shorten %s", a->path));
 }
 
-bool answers_open(struct answers *a, const char *path, struct err *e)
+bool answer_file_open(struct answer_file *a, const char *path, struct err *e)
 {
-    *a = (struct answers){.path = path, .all = json_object()};
+    *a = (struct answer_file){.path = path, .all = json_object()};
     if (!a->all)
         return err_memory(e);
     FILE *file = path ? fopen(path, "re") : NULL;
     if (!file)
-        // A file that is not there is no error: answers_store makes it.
+        // A file that is not there is no error: answer_file_store makes it.
         return !path || errno == ENOENT || err_sys(e, ERR_USAGE, "cannot read %s", path);
     bool ok = read_answer_lines(a, file, e);
     fclose(file);
     return ok;
 }
 
-void answers_close(struct answers *a)
+void answer_file_close(struct answer_file *a)
 {
     json_decref(a->all);
-    *a = (struct answers){0};
+    *a = (struct answer_file){0};
 }
 
-bool answers_find(const struct answers *a, const char *key, struct answer *answer)
+bool answer_file_find(const struct answer_file *a, const char *key, struct answer *answer)
 {
     const json_t *line = json_object_get(a->all, key);
 
@@ -115,7 +115,7 @@ bool answers_find(const struct answers *a, const char *key, struct answer *answe
     return line;
 }
 
-json_t *answers_line(const char *key, const struct answer *answer)
+json_t *answer_file_line(const char *key, const struct answer *answer)
 {
     struct answer copy = *answer;
     json_t *line = json_pack("{s:s, s:s, s:s, s:s}", "run", key, "folder", answer->folder,
@@ -128,14 +128,15 @@ json_t *answers_line(const char *key, const struct answer *answer)
     return line;
 }
 
-bool answers_add(struct answers *a, const char *key, json_t *line, struct err *e)
+bool answer_file_add(struct answer_file *a, const char *key, json_t *line, struct err *e)
 {
     return json_object_set(a->all, key, line) == 0 || err_memory(e);
 }
 
-bool answers_store(struct answers *a, const char *key, const struct answer *answer, struct err *e)
+bool answer_file_store(
+    struct answer_file *a, const char *key, const struct answer *answer, struct err *e)
 {
-    json_t *line = answers_line(key, answer);
+    json_t *line = answer_file_line(key, answer);
     bool ok = line && json_object_set(a->all, key, line) == 0;
     FILE *file = a->path && path_make_parent(a->path, e) ? fopen(a->path, "ae") : NULL;
 

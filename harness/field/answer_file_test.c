@@ -1,7 +1,7 @@
 // Answers are found again after the file is opened anew. A line that is not an answer is refused,
 // and a last line that was cut is removed.
 #include "base/unit.h"
-#include "field/answers.h"
+#include "field/answer_file.h"
 
 #include <math.h>
 
@@ -22,25 +22,25 @@ static void finds_an_answer_again(void **state)
                       .program = "0.1.0 (abc)",
                       .day = "2026-11-28"},
                   found;
-    struct answers a;
+    struct answer_file a;
     char path[64];
     struct err e;
 
     make_path(path);
-    assert_true(answers_open(&a, path, &e));
-    assert_false(answers_find(&a, "pgq 3.5: run", &found));
-    assert_true(answers_store(&a, "pgq 3.5: run", &kept, &e));
-    assert_true(answers_store(&a, "other", &(struct answer){.p50 = 1}, &e));
-    answers_close(&a);
-    assert_true(answers_open(&a, path, &e));
-    assert_true(answers_find(&a, "pgq 3.5: run", &found));
+    assert_true(answer_file_open(&a, path, &e));
+    assert_false(answer_file_find(&a, "pgq 3.5: run", &found));
+    assert_true(answer_file_store(&a, "pgq 3.5: run", &kept, &e));
+    assert_true(answer_file_store(&a, "other", &(struct answer){.p50 = 1}, &e));
+    answer_file_close(&a);
+    assert_true(answer_file_open(&a, path, &e));
+    assert_true(answer_file_find(&a, "pgq 3.5: run", &found));
     assert_true(found.p50 == 4.5 && found.lost == 2 && isnan(found.left) && found.judged == 1);
     assert_string_equal(found.program, "0.1.0 (abc)");
     assert_string_equal(found.day, "2026-11-28");
-    assert_true(answers_find(&a, "other", &found));
+    assert_true(answer_file_find(&a, "other", &found));
     assert_string_equal(found.day, "");
-    assert_false(answers_find(&a, "another", &found));
-    answers_close(&a);
+    assert_false(answer_file_find(&a, "another", &found));
+    answer_file_close(&a);
     unlink(path);
 }
 
@@ -54,35 +54,35 @@ static void write_answers(char *path, const char *text)
 
 static void refuses_a_line_that_is_no_answer(void **state)
 {
-    struct answers a;
+    struct answer_file a;
     char path[64];
     struct err e;
 
     write_answers(path, "{\"run\": \"x\"}\n{\"p50\": 1}\n");
-    assert_false(answers_open(&a, path, &e));
-    answers_close(&a);
+    assert_false(answer_file_open(&a, path, &e));
+    answer_file_close(&a);
     unlink(path);
-    assert_true(answers_open(&a, path, &e)); // there is no file yet
-    answers_close(&a);
+    assert_true(answer_file_open(&a, path, &e)); // there is no file yet
+    answer_file_close(&a);
 }
 
 // An interruption in the middle of a line costs that answer alone.
 static void removes_a_last_line_that_was_cut(void **state)
 {
     struct answer found;
-    struct answers a;
+    struct answer_file a;
     char path[64];
     struct err e;
 
     write_answers(path, "{\"run\": \"x\", \"lost\": 1}\n{\"run\": \"y\", \"lo");
-    assert_true(answers_open(&a, path, &e));
-    assert_true(answers_find(&a, "x", &found));
-    assert_false(answers_find(&a, "y", &found));
-    assert_true(answers_store(&a, "z", &found, &e));
-    answers_close(&a);
-    assert_true(answers_open(&a, path, &e));
-    assert_true(answers_find(&a, "z", &found));
-    answers_close(&a);
+    assert_true(answer_file_open(&a, path, &e));
+    assert_true(answer_file_find(&a, "x", &found));
+    assert_false(answer_file_find(&a, "y", &found));
+    assert_true(answer_file_store(&a, "z", &found, &e));
+    answer_file_close(&a);
+    assert_true(answer_file_open(&a, path, &e));
+    assert_true(answer_file_find(&a, "z", &found));
+    answer_file_close(&a);
     unlink(path);
 }
 

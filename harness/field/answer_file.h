@@ -28,26 +28,27 @@ struct answer {
     char day[11];     // day of the run in UTC, such as 2026-11-28; "" when not known
 };
 
-struct answers {
+struct answer_file {
     const char *path; // NULL: no file
     json_t *all;      // owned; the answers by key
 };
 
 // Reads a file of JSON lines. A file that does not exist counts as empty.
-MUST_USE bool answers_open(struct answers *a, const char *path, struct err *e);
+MUST_USE bool answer_file_open(struct answer_file *a, const char *path, struct err *e);
 
-// Adds an answer in memory only, from the JSON that answers_line makes. False when memory is short.
-MUST_USE bool answers_add(struct answers *a, const char *key, json_t *line, struct err *e);
+// Adds an answer in memory only, from the JSON that answer_file_line makes. False when memory is
+// short.
+MUST_USE bool answer_file_add(struct answer_file *a, const char *key, json_t *line, struct err *e);
 
 // Returns an answer as the JSON object of its line in the file, a new reference; NULL when memory
 // is short.
-json_t *answers_line(const char *key, const struct answer *answer);
-void answers_close(struct answers *a); // accepts a zeroed struct
+json_t *answer_file_line(const char *key, const struct answer *answer);
+void answer_file_close(struct answer_file *a); // accepts a zeroed struct
 
 // Finds the answer with this key; false: there is none. The key names what was run: the subject,
 // its version and the command.
-bool answers_find(const struct answers *a, const char *key, struct answer *answer);
+bool answer_file_find(const struct answer_file *a, const char *key, struct answer *answer);
 
 // Adds an answer and appends its line to the file at once.
-MUST_USE bool answers_store(
-    struct answers *a, const char *key, const struct answer *answer, struct err *e);
+MUST_USE bool answer_file_store(
+    struct answer_file *a, const char *key, const struct answer *answer, struct err *e);

@@ -1,4 +1,4 @@
-#include "scenario/metrics.h"
+#include "scenario/metric.h"
 
 #include <math.h>
 
