@@ -15,6 +15,7 @@ static void print_title(const struct tune *t, struct buf *out)
     append_escaped(out, t->scenario);
 }
 
+// Appends what `print` prints, escaped for HTML.
 static void print_escaped(
     const struct tune *t, bool (*print)(const struct tune *t, struct buf *out), struct buf *out)
 {
@@ -31,6 +32,7 @@ static void print_recommendation(const struct tune *t, struct buf *out)
     print_escaped(t, tune_print_recommendation, out);
 }
 
+// Says where the figures come from: how many runs, or the model.
 static void print_how(const struct tune *t, struct buf *out)
 {
     size_t runs = 0, inconclusive = 0;
@@ -101,7 +103,7 @@ static void append_map(const struct tune *t, enum tune_figure figure, struct buf
     for (size_t r = 0; r < a.rows; r++) {
         buf_printf(out, "</tr>\n<tr><th scope=\"row\">%d</th>", a.limits[r]);
         for (size_t c = 0; c < a.columns; c++) {
-            const struct tune_pair *p = figure_at(t, a.limits[r], a.timeouts_ns[c]);
+            const struct tune_pair *p = figure_pair_at(t, a.limits[r], a.timeouts_ns[c]);
             if (p)
                 append_cell(t, p, figure, out);
             else
@@ -120,6 +122,7 @@ static bool is_any_measured(const struct tune *t, enum tune_figure figure)
     return false;
 }
 
+// The page's style needs to know how many columns the heat maps have.
 static void print_columns(const struct tune *t, struct buf *out)
 {
     buf_printf(out, "%zu", figure_axes(t).columns);

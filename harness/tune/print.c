@@ -52,6 +52,7 @@ static void print_head(const struct tune *t, struct buf *out)
     buf_append_str(out, t->simulated ? "\n" : "  within         runs\n");
 }
 
+// Returns the mark of a pair: two stars for the recommended one, one for the others on the front.
 static const char *stars(const struct tune *t, const struct tune_pair *p)
 {
     return p == tune_recommend(t) ? "** " : p->on_front ? "*  " : "   ";
@@ -93,6 +94,7 @@ static void print_cell(const struct tune *t, const struct tune_pair *p, enum tun
     const int steps = sizeof ramp / sizeof *ramp;
     double heat = p ? figure_heat(t, p, figure) : NAN;
 
+    // 38 sets the text to colour 231, which is white, and 48 the background, to the nearest step.
     if (colours && !isnan(heat))
         buf_printf(out, "\033[38;5;231;48;5;%dm", ramp[(int)(heat * (steps - 1) + 0.5)]);
     if (p)
@@ -104,6 +106,7 @@ static void print_cell(const struct tune *t, const struct tune_pair *p, enum tun
         buf_append_str(out, "\033[0m");
 }
 
+// Prints one figure of all pairs: a row for each limit, a column for each timeout.
 static void print_map(const struct tune *t, enum tune_figure figure, bool colours, struct buf *out)
 {
     const struct figure_axes a = figure_axes(t);
@@ -120,7 +123,7 @@ static void print_map(const struct tune *t, enum tune_figure figure, bool colour
     for (size_t r = 0; r < a.rows; r++) {
         buf_printf(out, "\n  %5d  ", a.limits[r]);
         for (size_t c = 0; c < a.columns; c++)
-            print_cell(t, figure_at(t, a.limits[r], a.timeouts_ns[c]), figure, colours, out);
+            print_cell(t, figure_pair_at(t, a.limits[r], a.timeouts_ns[c]), figure, colours, out);
     }
     buf_append_char(out, '\n');
 }
