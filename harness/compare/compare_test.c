@@ -126,7 +126,6 @@ static void few_runs_say_nothing(void **state)
     }
 }
 
-// Makes the first `count` runs violated, by the invariant `id`.
 static void fail_runs(struct side *s, size_t count, enum metric_id id)
 {
     for (size_t i = 0; i < count; i++) {
