@@ -221,8 +221,7 @@ bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, s
 
     for (size_t i = 0; ok && i < t->count; i++) {
         struct queries q = {0};
-        // The pair's own query times would make any model fit, so only those of other pairs count.
-        // Without any, this pair has no figures of the model.
+        // Without query times of other pairs, this pair has no figures of the model.
         ok = measured_queries(&q, all, t->count, i, e) &&
              (q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e));
         queries_fini(&q);

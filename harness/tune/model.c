@@ -165,6 +165,7 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
         return err_set(e, ERR_USAGE,
             "the model takes up to %.0f tokens, not %.0f: shorten --period", MODEL_TOKENS_MAX,
             tokens);
+    // The timeout is a guess at the highest latency. The histograms grow if it is too low.
     w.waiting = calloc((size_t)m->limit, sizeof *w.waiting);
     bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
               histogram_init(&r->sent, m->timeout_ns, e) && simulate_batches(r, m, &w);

@@ -54,6 +54,8 @@ static void print_how(const struct tune *t, struct buf *out)
 
 // --- heat maps ------------------------------------------------------------------------
 
+// Appends the sign behind a figure. A pair that is not on the front gets an empty one, so that all
+// figures stay aligned.
 static void print_sign(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     bool pick = p == tune_recommend(t);
@@ -128,6 +130,7 @@ static void print_columns(const struct tune *t, struct buf *out)
     buf_printf(out, "%zu", figure_axes(t).columns);
 }
 
+// Appends the heat maps of all figures that were measured for some pair, the most important first.
 static void print_maps(const struct tune *t, struct buf *out)
 {
     static const enum tune_figure order[] = {FIGURE_P99, FIGURE_TOKENS, FIGURE_P50,

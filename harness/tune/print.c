@@ -71,7 +71,7 @@ bool print_table(const struct tune *t, struct buf *out)
         for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
             print_figure(p, f, out);
         print_margin(t, p, out);
-        // The stars say already that a pair is on the front.
+        // The star says already that a pair is on the front.
         buf_printf(out, "  %s%s\n", stars(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
     }
     buf_append_str(out, "  * no other pair has larger batches and a lower p99");
@@ -88,6 +88,7 @@ bool print_table(const struct tune *t, struct buf *out)
 // dark enough for white text.
 static const int ramp[] = {22, 28, 64, 100, 136, 130, 124, 88};
 
+// Prints a cell of a heat map; p NULL: the grid has no such pair, and the cell stays empty.
 static void print_cell(const struct tune *t, const struct tune_pair *p, enum tune_figure figure,
     bool colours, struct buf *out)
 {

@@ -285,7 +285,6 @@ static void avoid_line(struct labels *l, double x1, double y1, double x2, double
     }
 }
 
-// Keeps labels off the line of the front.
 static void avoid_front(const struct scatter *s, struct labels *l)
 {
     const struct tune_pair *p = next_on_front(s, NULL), *next;

@@ -263,7 +263,6 @@ static void summarise(struct tuning *t)
     }
 }
 
-// True when some pair had a timed run, conclusive or not.
 static bool any_measured(const struct tuning *t)
 {
     size_t tried = 0;

@@ -1,12 +1,8 @@
 // Compares pairs, and recommends one. Pure.
 //
 // Larger batches are paid for with latency. The pairs that no other pair beats in both are on the
-// front. With an objective, the recommendation is the pair with the largest batches among those
-// that meet it. Without an objective, it is the pair with the least p99 per token in a batch. A
-// weighted sum of both is not used, because its weights would have to say what a millisecond is
-// worth to the user.
-//
-// A pair that broke an invariant, or half of whose runs were inconclusive, is never recommended.
+// front. tune.h says which pair is recommended. A weighted sum of both is not used, because its
+// weights would have to say what a millisecond is worth to the user.
 #include "tune/tune.h"
 
 #include <math.h>
@@ -314,6 +310,7 @@ static void print_interruption(const struct tune *t, struct buf *out)
     buf_printf(out, "Interrupted, with runs of %zu of the %zu pairs. ", run, t->count);
 }
 
+// Says how many pairs were not run because the model prefers others.
 static void print_left_out(const struct tune *t, struct buf *out)
 {
     size_t left_out = 0;

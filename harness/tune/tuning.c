@@ -150,7 +150,6 @@ static bool load_scenario(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Compares two pairs by limit, and then by timeout.
 static int by_pair(const void *a, const void *b)
 {
     const struct tune_pair *x = a, *y = b;
@@ -188,6 +187,7 @@ static bool read_tuning_time(struct tuning *t, struct err *e)
     return !within || units_duration(within, &t->within_ns, e) || err_prefix(e, "--within");
 }
 
+// Refuses more runs of a pair than struct measured has room for.
 static bool check_repeat(const struct options *o, struct err *e)
 {
     // Each pair has one more run, which counts round trips.
