@@ -8,35 +8,39 @@
 #define SERIES 1000
 #define FLAKY 300 // number of series in the tests of chance failures
 
-// How much two runs of one collector on a shared machine differ, about.
+// Standard deviation of the logarithm of a figure: how much runs of one collector differ, about, on
+// a shared machine.
 static double noise = 0.1;
 
+// Returns a normally distributed number (Box and Muller) with mean 0 and deviation 1.
 static double normal(struct rng *r)
 {
     return sqrt(2 * rng_exponential(r)) * cos(2 * acos(-1) * rng_uniform(r));
 }
 
-static struct stored a_run(double speed, struct rng *r)
+// Returns a run with noisy figures; `slowdown` 1.25: its times are 25% longer.
+static struct stored a_run(double slowdown, struct rng *r)
 {
     struct stored run = {.scenario = "made-up"};
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         run.values[id] = NAN;
-    run.values[METRIC_LATENCY_P50] = 20 * speed * exp(noise * normal(r));
-    run.values[METRIC_LATENCY_P99] = 90 * speed * exp(noise * normal(r));
-    run.values[METRIC_RATE_DELIVERED] = 200 / speed * exp(noise / 10 * normal(r));
-    run.values[METRIC_COLLECTOR_CPU_S] = 0.2 * speed * exp(noise * normal(r));
+    run.values[METRIC_LATENCY_P50] = 20 * slowdown * exp(noise * normal(r));
+    run.values[METRIC_LATENCY_P99] = 90 * slowdown * exp(noise * normal(r));
+    run.values[METRIC_RATE_DELIVERED] = 200 / slowdown * exp(noise / 10 * normal(r));
+    run.values[METRIC_COLLECTOR_CPU_S] = 0.2 * slowdown * exp(noise * normal(r));
     return run;
 }
 
-static void add_runs(struct side *s, size_t count, double speed, struct rng *r)
+static void add_runs(struct side *s, size_t count, double slowdown, struct rng *r)
 {
     for (size_t i = 0; i < count; i++) {
-        struct stored run = a_run(speed, r);
+        struct stored run = a_run(slowdown, r);
         assert_true(side_add(s, &run));
     }
 }
 
+// Compares the sides with a margin of 10%, and frees them.
 static enum change judge(struct side *base, struct side *new)
 {
     struct comparison c;
@@ -48,7 +52,9 @@ static enum change judge(struct side *base, struct side *new)
     return c.overall;
 }
 
-static int count_changes(enum change wanted, double speed, uint64_t seed)
+// Returns how many of SERIES comparisons end as `wanted`. Each compares RUNS runs with RUNS runs
+// whose times are `slowdown` times as long.
+static int count_changes(enum change wanted, double slowdown, uint64_t seed)
 {
     struct rng rng;
     int found = 0;
@@ -57,7 +63,7 @@ static int count_changes(enum change wanted, double speed, uint64_t seed)
     for (int i = 0; i < SERIES; i++) {
         struct side base = {.name = "a"}, new = {.name = "b"};
         add_runs(&base, RUNS, 1, &rng);
-        add_runs(&new, RUNS, speed, &rng);
+        add_runs(&new, RUNS, slowdown, &rng);
         found += judge(&base, &new) == wanted;
     }
     return found;
@@ -78,8 +84,8 @@ static void like_with_like_raises_no_alarm(void **state)
     assert_true(worse <= SERIES * 5 / 100 && better <= SERIES * 5 / 100);
 }
 
-// On a quiet machine, equal sides are found equal. If the difference lies on the edge of the
-// margin, at most 5% of the comparisons call it equivalent.
+// On a quiet machine, equal sides are found equal. If the true difference is as large as the
+// margin, at most 5% of the comparisons say "no difference", on a quiet machine and on a noisy one.
 static void no_difference_is_an_equivalence(void **state)
 {
     noise = 0.02;
@@ -92,7 +98,7 @@ static void no_difference_is_an_equivalence(void **state)
     assert_true(wrong <= SERIES * 5 / 100 && noisy <= SERIES * 5 / 100);
 }
 
-// The difference is certain, but too small to matter.
+// The difference of 5% is certain, but smaller than the margin of 10%.
 static void small_effects_do_not_count(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
@@ -128,15 +134,16 @@ static void fail_runs(struct side *s, size_t count, enum metric_id id)
     }
 }
 
-// Compares two sides, of which the given numbers of runs lose mail.
-static enum change judge_losses(size_t base_lost, size_t new_lost, double new_speed)
+// Compares two sides, of which the given numbers of runs lose mail. The new side's times are
+// `new_slowdown` times as long.
+static enum change judge_losses(size_t base_lost, size_t new_lost, double new_slowdown)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};
     struct rng rng;
 
     rng_init(&rng, 1, 0);
     add_runs(&base, RUNS, 1, &rng);
-    add_runs(&new, RUNS, new_speed, &rng);
+    add_runs(&new, RUNS, new_slowdown, &rng);
     fail_runs(&base, base_lost, METRIC_LOST);
     fail_runs(&new, new_lost, METRIC_LOST);
     return judge(&base, &new);
@@ -152,15 +159,15 @@ static void correctness_is_compared_as_rates(void **state)
 {
     assert_int_equal(judge_losses(1, RUNS, 1), CHANGE_WORSE);
     assert_int_equal(judge_losses(RUNS, 1, 1), CHANGE_BETTER);
-    // Ten runs are too few to tell these two apart.
+    // Ten runs on each side are too few to tell such rates apart.
     assert_int_equal(judge_losses(0, 1, 1), CHANGE_UNKNOWN);
     assert_int_equal(judge_losses(5, 5, 1), CHANGE_UNKNOWN);
-    // The same failures count when that side is slower as well.
+    // One failure is no proof, as above, but the side is worse because it is also slower.
     assert_int_equal(judge_losses(0, 1, 2), CHANGE_WORSE);
 }
 
-// Counts the alarms for a flake: a failure that every run of either side has with the same
-// probability.
+// Returns how many of FLAKY comparisons say "worse" although both sides are alike: each run of
+// either side fails with the probability `rate`.
 static size_t count_flaky_alarms(double rate, size_t runs, uint64_t seed)
 {
     struct rng rng;
@@ -197,7 +204,8 @@ static void a_flake_on_both_sides_raises_no_alarm(void **state)
     }
 }
 
-// A machine that stalls once makes one token late, whatever the collector does.
+// A single stall of the machine makes a token late, whatever the collector does. So a few runs with
+// late tokens are no proof against their side; six of ten are.
 static void one_late_run_may_be_chance(void **state)
 {
     for (size_t late = 0; late <= RUNS; late++) {
@@ -218,7 +226,8 @@ static void one_late_run_may_be_chance(void **state)
     }
 }
 
-// Slowness makes runs inconclusive, so dropping such runs would hide it.
+// Slowness makes runs inconclusive, so dropping such runs would hide it. Seven runs of one side are
+// inconclusive here, and its other three are twice as fast: that side still counts as worse.
 static void inconclusive_runs_count_against_their_side(void **state)
 {
     for (int other = 0; other < 2; other++) {
@@ -233,7 +242,7 @@ static void inconclusive_runs_count_against_their_side(void **state)
     }
 }
 
-// Both sides have the same share of inconclusive runs, so the machine is the cause.
+// Runs of both sides are inconclusive with the same probability, so the machine is the cause.
 static void a_busy_machine_raises_no_alarm(void **state)
 {
     struct rng rng;
@@ -280,7 +289,8 @@ static void nothing_is_printed_as_nan(void **state)
     side_fini(&new);
 }
 
-// The verdict names the metrics whose change is unknown, and no others.
+// When the comparison cannot tell, its verdict names the metrics whose change is unknown, and no
+// others.
 static void the_speed_is_not_named_when_it_is_known(void **state)
 {
     struct comparison c = {.correctness = CHANGE_UNKNOWN,
@@ -327,7 +337,7 @@ static void changes_are_told_with_their_interval(void **state)
     side_fini(&new);
 }
 
-// The page draws both curves; a side whose runs have no latency gets none.
+// Both sides' curves are drawn. When one side lacks a percentile, nothing is drawn.
 static void curves_of_both_sides(void **state)
 {
     struct side base = {.name = "a&b"}, new = {.name = "b"};
@@ -362,8 +372,8 @@ static void curves_of_both_sides(void **state)
     side_fini(&new);
 }
 
-// A damaged result.json may hold the smallest double. An axis has no step for it, and drawing must
-// end all the same.
+// A damaged result.json may hold the smallest double, for which an axis has no step. Drawing must
+// not go on forever; alarm() would end the test.
 static void the_smallest_value_is_not_drawn(void **state)
 {
     struct side base = {.name = "a"}, new = {.name = "b"};

@@ -1,4 +1,5 @@
-// Stored results: what is read from them, which of them are found, and how their scenarios differ.
+// Tests of stored results: what is read from them, which folders collect_runs finds, and how
+// setup_differences compares their scenarios.
 #include <math.h>
 #include <sys/stat.h>
 
@@ -62,6 +63,7 @@ static void the_worst_is_what_loses_mail(void **state)
     assert_int_equal(compare_worst(&run), METRIC_LOST);
 }
 
+// Writes the result.json of an inconclusive run into the folder; `more` is further JSON for it.
 static void put_result(const char *folder, const char *more)
 {
     char path[100];
@@ -73,7 +75,8 @@ static void put_result(const char *folder, const char *more)
     fclose(file);
 }
 
-// There is one run in a folder, the link `latest` to the run, and a link to the folder.
+// The folder real/ holds one run, and the link `latest` to it. A search in real/ finds the run
+// once, not again by the link. A link that the user names is followed.
 static void links_are_followed_when_named(void **state)
 {
     char dir[] = "/tmp/mailproof-compare.XXXXXX";

@@ -4,7 +4,8 @@
 #include "measure/hlog.h"
 #include "measure/histogram.h"
 
-// Returns repeatable values of all magnitudes: xorshift, then cut to a random width.
+// Returns repeatable random values of all magnitudes: xorshift makes 64 bits, and a random number
+// of them is cut off.
 static int64_t any_value(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -75,9 +76,9 @@ static void buckets_are_exact_to_a_thousandth(void **state)
     }
 }
 
-// Finds the percentile in the sorted values themselves. It is given in thousandths of a percent, so
-// that the arithmetic stays in integers.
-static int64_t oracle(const int64_t *sorted, int64_t n, int64_t thousandths)
+// Returns what histogram_percentile must return, found in the n sorted values. The percentile is
+// given in thousandths of a percent, so that the arithmetic stays in integers.
+static int64_t percentile_of_sorted(const int64_t *sorted, int64_t n, int64_t thousandths)
 {
     int64_t rank = (thousandths * n + 99999) / 100000;
 
@@ -102,8 +103,8 @@ static void check_percentiles(int64_t n, uint64_t seed)
     }
     qsort(values, (size_t)n, sizeof *values, clock_compare);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-        assert_int_equal(
-            histogram_percentile(&h, (double)asked[i] / 1000), oracle(values, n, asked[i]));
+        assert_int_equal(histogram_percentile(&h, (double)asked[i] / 1000),
+            percentile_of_sorted(values, n, asked[i]));
     assert_int_equal(h.min, values[0]);
     assert_int_equal(h.max, values[n - 1]);
     assert_int_equal(h.total, n);
@@ -258,7 +259,8 @@ static void distribution_of_no_values_and_of_very_many(void **state)
     assert_true(hgrm_write(&out, &h, 1));
     assert_null(strstr(buf_str(&out), "1.000000000000"));
     assert_true(histogram_record(&h, 1) && histogram_record(&h, 2));
-    h.counts[1] = INT64_C(1) << 62; // so many that the levels round to 100
+    // So many values are 1 that the percentiles of the last rows round to 100.
+    h.counts[1] = INT64_C(1) << 62;
     h.total = h.counts[1] + 1;
     assert_true(hgrm_write(&out, &h, 1));
     buf_fini(&out);

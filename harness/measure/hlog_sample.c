@@ -20,6 +20,8 @@ static int64_t latency_ns(uint64_t *state)
     return (int64_t)(r % 1000 == 0 ? r * 30 : r % 7 == 0 ? r / 50 : r / 1000);
 }
 
+// Appends the interval of a second to the log, once without and once with a tag, and adds its
+// values to `all`.
 static void add_interval(struct buf *log, struct histogram *all, int second, uint64_t *random)
 {
     struct histogram h;

@@ -4,6 +4,7 @@
 #include "base/unit.h"
 #include "measure/hlog.h"
 
+// Returns the next repeatable random number (xorshift).
 static uint64_t next(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -39,7 +40,8 @@ static void fill(struct histogram *h, uint64_t seed)
     }
 }
 
-// Appends the histogram as the last field of a line, and returns that field without its newline.
+// Writes the histogram as one line of a log into `out`, which the caller frees, and returns the
+// line's last field, the encoded histogram, without its newline. It points into `out`.
 static char *encode(struct buf *out, const struct histogram *h)
 {
     struct hlog_interval interval = {.length_ns = NS_PER_S, .histogram = h};
@@ -51,6 +53,7 @@ static char *encode(struct buf *out, const struct histogram *h)
     return strrchr(out->data, ',') + 1;
 }
 
+// Returns the big-endian number in these bytes.
 static uint64_t number_at(const unsigned char *at, int bytes)
 {
     uint64_t v = 0;
@@ -60,7 +63,9 @@ static uint64_t number_at(const unsigned char *at, int bytes)
     return v;
 }
 
-// Takes the next number of the counts, as the format's readers do.
+// Reads the next number of the counts, as the format's readers do, and moves *at behind it. It is
+// LEB128: seven bits a byte, lowest first, with a high bit where more follows; the ninth byte holds
+// eight. The lowest bit of the encoded number is its sign (ZigZag).
 static int64_t next_number(const unsigned char **at)
 {
     uint64_t v = 0, byte = 0x80;
@@ -72,7 +77,8 @@ static int64_t next_number(const unsigned char **at)
     return (int64_t)(v & 1 ? ~(v >> 1) : v >> 1);
 }
 
-// Checks that the text holds the histogram: base64, then zlib, then the counts.
+// Checks that the encoded text holds the histogram. In base64: a head of 8 bytes, then data packed
+// with zlib. Unpacked: a head of 40 bytes, then the counts.
 static void check_text(const struct histogram *h)
 {
     static unsigned char packed[1 << 21], plain[1 << 20];
@@ -83,7 +89,7 @@ static void check_text(const struct histogram *h)
     size_t inside = (size_t)number_at(packed + 4, 4);
 
     assert_int_equal(strncmp(field, "HISTFAAA", 8), 0);
-    assert_in_range(8 + inside, most - 2, most); // the decoder counts the padding, too
+    assert_in_range(8 + inside, most - 2, most); // EVP_DecodeBlock counts padding as bytes
     assert_int_equal(uncompress(plain, &len, packed + 8, inside), Z_OK);
     assert_int_equal(number_at(plain, 4), 0x1c849313);
     assert_int_equal(number_at(plain + 4, 4), len - 40);
@@ -95,7 +101,7 @@ static void check_text(const struct histogram *h)
         int64_t n = next_number(&at);
         if (n >= 0)
             assert_int_equal(h->counts[index++], n);
-        // A negative number stands for so many zeros.
+        // A negative number -k stands for k counts of zero.
         for (; n < 0; n++)
             assert_int_equal(h->counts[index++], 0);
     }
@@ -124,7 +130,7 @@ static void the_extremes_are_in_the_text(void **state)
     check_text(&h);
     assert_true(histogram_record(&h, INT64_MAX));
     check_text(&h);
-    h.counts[0] = INT64_MAX - 1; // nine bytes, all bits in use
+    h.counts[0] = INT64_MAX - 1; // needs nine bytes with nearly all bits set
     h.total = INT64_MAX;
     check_text(&h);
     histogram_fini(&h);

@@ -16,8 +16,8 @@ command -v java >/dev/null || skip "there is no java here"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# Header, footer and white space are not compared. The mean in the footer is exact in our
-# file, and a mean of buckets in Java's.
+# Prints the rows of a distribution without its header and footer, and with single blanks. The
+# footers may differ: our mean is exact, and Java's is that of the buckets.
 rows() {
     awk '$1 ~ /^[0-9]/ {$1 = $1; print}' "$1"
 }
@@ -32,8 +32,9 @@ rows "$dir/distribution" >"$dir/ours"
 read_with_java >"$dir/untagged"
 read_with_java -tag e2e >"$dir/tagged"
 
-# Java rounds the shortest decimal of a double, and C the double itself. So the
-# percentile's twelfth digit may differ by one; nothing else may differ.
+# Compares our rows with those in file $1. Java rounds the shortest decimal of a double, and C the
+# double itself. So the percentile (field 2) may differ by one in its twelfth digit, which is less
+# than the square root of 2e-24. Nothing else may differ.
 compare() {
     paste -d ' ' "$dir/ours" "$1" | awk '
         function differ() { print "row " NR " differs: " $0; bad = 1 }

@@ -26,7 +26,8 @@ static void a_line_has_its_slope(void **state)
     assert_near(s.level, 5 + 3 * 9.5, 1e-9);
 }
 
-// Ten points have 45 slopes. By hand, the lower bound is the 11th of them, the upper the 35th.
+// Ten points have 45 slopes, one for each pair. Calculated by hand, the interval reaches from the
+// 11th smallest slope to the 35th.
 static void the_interval_comes_from_the_ranks_of_slopes(void **state)
 {
     const double x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -40,8 +41,9 @@ static void the_interval_comes_from_the_ranks_of_slopes(void **state)
         for (int j = i + 1; j < 10; j++)
             slopes[n++] = (y[j] - y[i]) / (x[j] - x[i]);
     assert_true(theil_sen(&s, x, y, 10, &e));
-    // The variance is 10 * 9 * 25 / 18 = 125, so C is 1.96 * 11.18 = 21.9. Counted from zero, the
-    // bounds are at floor((45 - 21.9) / 2) - 1 = 10 and ceil((45 + 21.9) / 2) = 34.
+    // Kendall's statistic has the variance 10 * 9 * 25 / 18 = 125, so with a probability of
+    // 95% it lies within ± 1.96 * sqrt(125) = 21.9. Counted from zero, the bounds are the slopes at
+    // floor((45 - 21.9) / 2) - 1 = 10 and ceil((45 + 21.9) / 2) = 34.
     size_t below_low = 0, below_high = 0;
     for (size_t i = 0; i < n; i++) {
         below_low += slopes[i] < s.low;
@@ -64,7 +66,7 @@ static void noise_has_no_slope(void **state)
         x[i] = i;
         y[i] = (double)(random >> 16 & 0x7fff);
     }
-    y[30] = 1e12; // an outlier moves nothing
+    y[30] = 1e12; // one outlier does not move the median slope
     assert_true(theil_sen(&s, x, y, 60, &e));
     assert_true(s.low < 0 && s.high > 0);
 }

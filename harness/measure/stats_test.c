@@ -104,7 +104,7 @@ static void hits_by_chance(void **state)
     assert_near(stats_hits_p(0, 10, 0, 10), 1, 1e-12);
 }
 
-// The quantiles are those of printed tables.
+// The expected quantiles are from printed tables.
 static void students_quantiles(void **state)
 {
     assert_true(isinf(stats_student(0, 0.05)));
@@ -116,7 +116,8 @@ static void students_quantiles(void **state)
     assert_near(stats_student(19, 0.001), 3.88341, 1e-5);
 }
 
-// Without a hit the exact bound has a closed form, of which the rule of three is an approximation.
+// With no hits in n trials, the exact upper bound of the rate is 1 - alpha^(1/n), about 3/n for an
+// alpha of 5% (the rule of three). With hits in all trials, the lower bound is alpha^(1/n).
 static void exact_bounds_of_rates(void **state)
 {
     assert_near(stats_rate_high(0, 300, 0.05), 1 - pow(0.05, 1.0 / 300), 1e-9);
@@ -124,13 +125,13 @@ static void exact_bounds_of_rates(void **state)
     assert_near(stats_rate_low(300, 300, 0.05), pow(0.05, 1.0 / 300), 1e-9);
     assert_near(stats_rate_low(0, 10, 0.025), 0, 0);
     assert_near(stats_rate_high(10, 10, 0.025), 1, 0);
-    // 5 of 20; the expected bounds come from the tails of the binomial distribution.
+    // 5 hits of 20. The expected bounds come from the tails of the binomial distribution.
     double low = stats_rate_low(5, 20, 0.025), high = stats_rate_high(5, 20, 0.025);
     assert_near(low, 0.08657, 1e-5);
     assert_near(high, 0.49105, 1e-5);
 }
 
-// An infinite value changes ranks and nothing else.
+// An infinite value takes the highest rank. It does not make the estimate infinite here.
 static void infinity_is_the_worst(void **state)
 {
     const double a[] = {1, 2, 3, 4, 5, 6}, b[] = {7, 8, 9, 10, 11, INFINITY};

@@ -41,7 +41,7 @@ static json_t *export_number(double value)
 static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
 {
     json_t *object =
-        json_pack("{s:i, s:f}", "limit", p->limit, "timeout_ms", (double)p->timeout_ns / 1e6);
+        json_pack("{s:i, s:f}", "limit", p->limit, "timeout_ms", (double)p->timeout_ns / NS_PER_MS);
 
     for (enum tune_figure f = 0; f < FIGURE_COUNT; f++)
         json_object_set_new(object, figure_texts[f].key, export_number(figure_of(p, f)));
@@ -93,6 +93,7 @@ bool export_json(const struct tune *t, struct buf *out)
 
 // --- CSV ------------------------------------------------------------------------------
 
+// Appends a comma and the value; only the comma when the value is not known.
 static void print_number(double value, struct buf *out)
 {
     buf_append_char(out, ',');
@@ -108,7 +109,7 @@ bool export_csv(const struct tune *t, struct buf *out)
     buf_append_str(out, ",low,high,runs,inconclusive,meets,on_front,recommended\n");
     for (size_t i = 0; i < t->count; i++) {
         const struct tune_pair *p = &t->pairs[i];
-        buf_printf(out, "%d,%.6g", p->limit, (double)p->timeout_ns / 1e6);
+        buf_printf(out, "%d,%.6g", p->limit, (double)p->timeout_ns / NS_PER_MS);
         for (enum tune_figure f = 0; f < FIGURE_COUNT; f++)
             print_number(figure_of(p, f), out);
         print_number(p->judged.low > 0 ? p->judged.low : NAN, out);

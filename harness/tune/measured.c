@@ -6,6 +6,7 @@
 #include "measure/stats.h"
 #include "tune/model.h"
 
+// Returns the number result.<object>.<key>; NAN when there is none.
 static double cost_number(const json_t *result, const char *object, const char *key)
 {
     const json_t *value = json_object_get(json_object_get(result, object), key);
@@ -13,7 +14,8 @@ static double cost_number(const json_t *result, const char *object, const char *
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-// Converts the seconds that this many tokens took to milliseconds per thousand tokens.
+// Converts the seconds that this many tokens took to milliseconds per thousand tokens: both factors
+// of 1000 make 1e6.
 static double per_thousand(double seconds, double tokens)
 {
     return tokens > 0 ? seconds / tokens * 1e6 : NAN;
@@ -28,14 +30,20 @@ struct tune_cost cost_of(const json_t *result, bool local)
         .wal_bytes = cost_number(result, "server", "wal_bytes_per_token"),
         .backend_cpu_ms = per_thousand(backends_s, tokens),
         .collector_cpu_ms = per_thousand(cost_number(result, "collector", "cpu_s"), tokens),
-        // Another run counts the round trips.
+        // A run of its own counts the round trips (read_pair_run in sweep.c).
         .round_trips = NAN,
     };
 }
 
+static bool counts_trips(const struct measurement *item)
+{
+    return item->counts_trips;
+}
+
+// True when the run was timed, without the proxy that counts round trips, and was conclusive.
 static bool is_conclusive(const struct measurement *item)
 {
-    return !item->counted && item->run.verdict != VERDICT_INCONCLUSIVE;
+    return !item->counts_trips && item->run.verdict != VERDICT_INCONCLUSIVE;
 }
 
 static double tokens_per_batch(const struct stored *run)
@@ -54,8 +62,9 @@ bool measured_add(struct measured *o, struct measurement *item, const struct exp
     }
     o->items[o->count++] = *item;
     // One violated run is enough to break the pair, however many passed: a pair that sometimes
-    // loses mail cannot be used.
-    o->broken = o->broken || (!item->counted && compare_violated_for_good(&item->run));
+    // loses mail cannot be used. Late mail alone breaks no pair, because a busy machine can cause
+    // it.
+    o->broken = o->broken || (!item->counts_trips && compare_violated_for_good(&item->run));
     // The figures of an inconclusive run may show a busy machine rather than the pair.
     if (is_conclusive(item)) {
         o->judged[o->used] = item->run.values[id];
@@ -79,7 +88,7 @@ static size_t count_timed(const struct measured *o)
     size_t count = 0;
 
     for (size_t i = 0; i < o->count; i++)
-        count += !o->items[i].counted;
+        count += !o->items[i].counts_trips;
     return count;
 }
 
@@ -93,9 +102,10 @@ struct schedule_pair measured_schedule(const struct measured *o)
         .broken = o->broken};
 }
 
-// Returns the median of the double at offset `at` of struct measurement, over the conclusive runs
-// or, with `counted`, over the runs that counted round trips.
-static double median_at(const struct measured *o, size_t at, bool counted)
+// Returns the median of the double at offset `at` of struct measurement, over the runs for which
+// `is_used` is true.
+static double median_at(
+    const struct measured *o, size_t at, bool (*is_used)(const struct measurement *item))
 {
     double values[MEASURED_MAX];
     size_t n = 0;
@@ -104,7 +114,7 @@ static double median_at(const struct measured *o, size_t at, bool counted)
         const struct measurement *item = &o->items[i];
         double value;
         memcpy(&value, (const char *)item + at, sizeof value);
-        if ((counted ? item->counted : is_conclusive(item)) && !isnan(value))
+        if (is_used(item) && !isnan(value))
             values[n++] = value;
     }
     return stats_median(values, n);
@@ -113,16 +123,17 @@ static double median_at(const struct measured *o, size_t at, bool counted)
 void measured_summarise(const struct measured *o, struct tune_pair *p)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        p->values[id] =
-            median_at(o, offsetof(struct measurement, run.values) + id * sizeof(double), false);
+        p->values[id] = median_at(
+            o, offsetof(struct measurement, run.values) + id * sizeof(double), is_conclusive);
     p->tokens_per_batch = precision_of(o->tokens, o->used).median;
     p->judged = precision_of(o->judged, o->used);
     p->cost = (struct tune_cost){
-        .wal_bytes = median_at(o, offsetof(struct measurement, cost.wal_bytes), false),
-        .backend_cpu_ms = median_at(o, offsetof(struct measurement, cost.backend_cpu_ms), false),
+        .wal_bytes = median_at(o, offsetof(struct measurement, cost.wal_bytes), is_conclusive),
+        .backend_cpu_ms =
+            median_at(o, offsetof(struct measurement, cost.backend_cpu_ms), is_conclusive),
         .collector_cpu_ms =
-            median_at(o, offsetof(struct measurement, cost.collector_cpu_ms), false),
-        .round_trips = median_at(o, offsetof(struct measurement, cost.round_trips), true),
+            median_at(o, offsetof(struct measurement, cost.collector_cpu_ms), is_conclusive),
+        .round_trips = median_at(o, offsetof(struct measurement, cost.round_trips), counts_trips),
     };
     p->runs = count_timed(o);
     p->inconclusive = p->runs - o->used;
@@ -167,8 +178,8 @@ static bool simulate_recording(const struct recording *rec, const struct queries
     return model_run(r, &m, e);
 }
 
-// Simulates all conclusive runs of a pair and fills in the medians of the model's figures and
-// errors.
+// Simulates all conclusive runs of a pair with the query times `q`, and fills in the medians of the
+// model's figures and errors. A pair without a suitable run gets NAN.
 static bool model_pair(const struct measured *o, const struct queries *q, struct tune_pair *p,
     uint64_t seed, struct err *e)
 {
@@ -201,6 +212,7 @@ static bool model_pair(const struct measured *o, const struct queries *q, struct
 bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, struct err *e)
 {
     struct queries every = {0};
+    // SIZE_MAX is the number of no pair, so no pair is left out.
     bool ok = measured_queries(&every, all, t->count, SIZE_MAX, e);
 
     t->read_ms = queries_median_ms(&every.reads);
@@ -248,7 +260,8 @@ static bool record_queries(struct recording *r, const struct ledger *l, struct e
         if (line->state != LINE_WHOLE || fire_ns == CLOCK_NEVER)
             continue;
         // A batch that fired before the previous line was read had to wait for that line. Its time
-        // counts from that line on and is a "turn"; any other time is a "read" (queries.h).
+        // counts from that line on and is a "turn"; any other time is a "read" (queries.h). The
+        // load may hear of a commit only after the token's line was read; then a read takes 0.
         if (fire_ns > previous_ns)
             ok = queries_add(&r->queries.reads, line->tokens,
                 line->read_ns > fire_ns ? line->read_ns - fire_ns : 0, e);

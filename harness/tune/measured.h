@@ -32,8 +32,8 @@ struct measurement {
     struct stored run;
     struct tune_cost cost;
     struct recording recording;
-    bool counted; // true: the run went through a proxy that counts round trips; its other figures
-                  // are left out, because the proxy slows it
+    bool counts_trips; // true: the run went through a proxy that counts round trips; its other
+                       // figures are left out, because the proxy slows it
 };
 
 // Reads the cost from a result.json. Without `local`, backend_cpu_ms is NAN, because the processes

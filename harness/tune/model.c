@@ -41,7 +41,7 @@ static void next_phase(struct arrivals_cycle *a)
 {
     a->phase_start_ns += a->model->phases[a->phase].for_ns;
     // After the last phase comes the first one again, so that a model may last longer than the
-    // scenario.
+    // scenario. The random numbers go on where the phase before ended.
     a->phase = (a->phase + 1) % a->model->phase_count;
     arrivals_init(&a->source, &a->model->phases[a->phase], a->source.rng);
 }
@@ -62,7 +62,8 @@ static int64_t next_arrival(struct arrivals_cycle *a)
     }
     const struct load_phase *p = &a->model->phases[a->phase];
     a->at_ns = a->phase_start_ns + at_ns;
-    // All tokens of a transaction arrive at the same time, when it commits.
+    // All tokens of a transaction arrive at the same time, when it commits. This call returns the
+    // first of them, hence - 1.
     a->tokens_left = p->rows_from - 1;
     if (p->rows_to > p->rows_from)
         a->tokens_left +=
@@ -88,9 +89,9 @@ static void admit_arrivals(
     }
 }
 
-// Simulates one batch: fills the window, and decides when its line is written. A window that fired
-// after the previous line takes the time of a read, any other that of a turn, which includes
-// settling that line (queries.h).
+// Simulates one batch: fills the window, and decides when its line is written. A batch that fired
+// after the previous line was written takes the time of a read. Any other takes the time of a turn,
+// which includes moving the cursor past the previous line (queries.h).
 static void simulate_batch(
     struct window *w, const struct model *m, struct arrivals_cycle *a, struct rng *rng)
 {
@@ -109,7 +110,7 @@ static void simulate_batch(
     admit_arrivals(w, m, a, w->written_ns);
 }
 
-// Counts the tokens of the written batch and their latencies. False without memory.
+// Adds the tokens of the written batch, and their latencies, to the result. False without memory.
 static bool count_batch(struct window *w, const struct model *m, struct model_result *r)
 {
     for (int i = 0; i < w->count; i++) {
@@ -130,7 +131,7 @@ static bool count_batch(struct window *w, const struct model *m, struct model_re
 }
 
 // Simulates one batch after the other until the period is over. False without memory.
-static bool simulate_windows(struct model_result *r, const struct model *m, struct window *w)
+static bool simulate_batches(struct model_result *r, const struct model *m, struct window *w)
 {
     struct arrivals_cycle a = {.model = m};
     struct rng arrivals, queries;
@@ -164,13 +165,14 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
         return err_set(e, ERR_USAGE,
             "the model takes up to %.0f tokens, not %.0f: shorten --period", MODEL_TOKENS_MAX,
             tokens);
+    // The timeout is a guess at the highest latency. The histograms grow if it is too low.
     w.waiting = calloc((size_t)m->limit, sizeof *w.waiting);
     bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
-              histogram_init(&r->sent, m->timeout_ns, e) && simulate_windows(r, m, &w);
+              histogram_init(&r->sent, m->timeout_ns, e) && simulate_batches(r, m, &w);
     free(w.waiting);
     if (!ok)
         model_result_fini(r);
-    // Only a lack of memory can make these calls fail.
+    // A lack of memory is the only reason why one of these calls can fail.
     return ok || err_memory(e);
 }
 

@@ -69,7 +69,8 @@ static void files_of_query_times(void **state)
 
 // --- the window -----------------------------------------------------------------------
 
-// Checks the latencies of a trace that can be followed by hand.
+// Simulates tokens that arrive at the times at_ms, and checks the number of batches and the mean
+// latency. Every query takes read_ms or turn_ms (queries.h).
 static void follow(const int64_t *at_ms, size_t count, int limit, int64_t timeout_ms,
     int64_t read_ms, int64_t turn_ms, uint64_t batches, int64_t mean_ms)
 {
@@ -166,7 +167,8 @@ struct fixture {
     struct ledger ledger;
 };
 
-// Tokens that are acknowledged 10 ms apart, with a line for every two of them.
+// Makes the ledger of a run: tokens whose commits are acknowledged 10 ms apart, and a line for
+// every two of them, read 3 ms after the later acknowledgement.
 static void set_up(struct fixture *f)
 {
     *f = (struct fixture){.phase = {.for_ns = NS_PER_S}};
@@ -212,7 +214,7 @@ static void recordings(void **state)
     struct err e;
 
     set_up(&f);
-    // The third line comes late, so the fourth had to wait for it.
+    // The third line comes late, after the fourth batch was full, so the fourth had to wait for it.
     f.lines[2].read_ns = NS_PER_S + 75 * MS;
     f.lines[3].read_ns = NS_PER_S + 77 * MS;
     // This transaction was rolled back, so its token did not arrive.
@@ -228,7 +230,8 @@ static void recordings(void **state)
     assert_int_equal(r.queries.reads.items[0].ns, 3 * MS);
     assert_int_equal(r.queries.reads.items[2].ns, 25 * MS);
     recording_fini(&r);
-    // With several collectors a line says nothing about the one before.
+    // With several collectors, a batch need not wait for the line before, which may be another
+    // collector's. So no query times can be told, and the recording stays empty.
     f.scenario.collector.instances = 2;
     assert_true(recording_take(&r, &f.ledger, &e));
     assert_int_equal(r.count, 0);

@@ -15,6 +15,7 @@ static void print_title(const struct tune *t, struct buf *out)
     append_escaped(out, t->scenario);
 }
 
+// Appends what `print` prints, escaped for HTML.
 static void print_escaped(
     const struct tune *t, bool (*print)(const struct tune *t, struct buf *out), struct buf *out)
 {
@@ -31,7 +32,7 @@ static void print_recommendation(const struct tune *t, struct buf *out)
     print_escaped(t, tune_print_recommendation, out);
 }
 
-// Prints how the figures were made: simulated, or by how many runs.
+// Says where the figures come from: how many runs, or the model.
 static void print_how(const struct tune *t, struct buf *out)
 {
     size_t runs = 0, inconclusive = 0;
@@ -53,6 +54,8 @@ static void print_how(const struct tune *t, struct buf *out)
 
 // --- heat maps ------------------------------------------------------------------------
 
+// Appends the sign behind a figure. A pair that is not on the front gets an empty one, so that all
+// figures stay aligned.
 static void print_sign(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     bool pick = p == tune_recommend(t);
@@ -102,7 +105,7 @@ static void append_map(const struct tune *t, enum tune_figure figure, struct buf
     for (size_t r = 0; r < a.rows; r++) {
         buf_printf(out, "</tr>\n<tr><th scope=\"row\">%d</th>", a.limits[r]);
         for (size_t c = 0; c < a.columns; c++) {
-            const struct tune_pair *p = figure_at(t, a.limits[r], a.timeouts_ns[c]);
+            const struct tune_pair *p = figure_pair_at(t, a.limits[r], a.timeouts_ns[c]);
             if (p)
                 append_cell(t, p, figure, out);
             else
@@ -121,11 +124,13 @@ static bool is_any_measured(const struct tune *t, enum tune_figure figure)
     return false;
 }
 
+// The page's style needs to know how many columns the heat maps have.
 static void print_columns(const struct tune *t, struct buf *out)
 {
     buf_printf(out, "%zu", figure_axes(t).columns);
 }
 
+// Appends the heat maps of all figures that were measured for some pair, the most important first.
 static void print_maps(const struct tune *t, struct buf *out)
 {
     static const enum tune_figure order[] = {FIGURE_P99, FIGURE_TOKENS, FIGURE_P50,

@@ -60,6 +60,7 @@ double figure_heat(const struct tune *t, const struct tune_pair *p, enum tune_fi
     }
     if (isnan(value))
         return NAN;
+    // Zero has no logarithm. It is the worst figure if more is better, otherwise the best.
     if (!(value > 0))
         return figure_texts[figure].more_is_better && most > 0 ? 1 : 0;
     // Logarithms compare ratios, so that doubling a figure looks the same at any size. The least
@@ -92,7 +93,7 @@ void figure_print_short(
         buf_printf(out, "%.*f", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
 }
 
-const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns)
+const struct tune_pair *figure_pair_at(const struct tune *t, int limit, int64_t timeout_ns)
 {
     for (size_t i = 0; i < t->count; i++) {
         if (t->pairs[i].limit == limit && t->pairs[i].timeout_ns == timeout_ns)

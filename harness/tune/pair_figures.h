@@ -48,7 +48,7 @@ void figure_print_short(
     const struct tune_pair *p, enum tune_figure figure, const char *none, struct buf *out);
 
 // Returns the pair with this limit and timeout; NULL when the grid has none.
-const struct tune_pair *figure_at(const struct tune *t, int limit, int64_t timeout_ns);
+const struct tune_pair *figure_pair_at(const struct tune *t, int limit, int64_t timeout_ns);
 
 // The values on the grid's axes, each value once and in the order of the pairs.
 struct figure_axes {

@@ -9,7 +9,7 @@
 static const size_t check_counts[] = {3, 5, 8, 13, 20, 32, 50, 80};
 
 #define CHECK_COUNTS (sizeof check_counts / sizeof *check_counts)
-_Static_assert(CHECK_COUNTS == PRECISION_CHECKS, "each check has its share");
+_Static_assert(CHECK_COUNTS == PRECISION_CHECKS, "check_counts must have PRECISION_CHECKS entries");
 
 // Student's quantiles by degrees of freedom, as a table, because every round needs them and they
 // are slow to compute. A test compares the table with stats_student.
@@ -76,8 +76,8 @@ void precision_print(const struct precision *p, const char *none, struct buf *ou
 {
     double share = precision_share(p);
 
-    // For two values, Student's quantile is 115, so their interval is very wide even if they nearly
-    // agree.
+    // The first check is at three values. For two, Student's quantile is 115, so their interval is
+    // very wide even if they nearly agree.
     if (p->count < check_counts[0])
         buf_append_str(out, none);
     else if (!(share <= 1))

@@ -52,7 +52,7 @@ static void print_head(const struct tune *t, struct buf *out)
     buf_append_str(out, t->simulated ? "\n" : "  within         runs\n");
 }
 
-// Two stars mark the recommended pair, one marks the others on the front.
+// Returns the mark of a pair: two stars for the recommended one, one for the others on the front.
 static const char *stars(const struct tune *t, const struct tune_pair *p)
 {
     return p == tune_recommend(t) ? "** " : p->on_front ? "*  " : "   ";
@@ -71,7 +71,7 @@ bool print_table(const struct tune *t, struct buf *out)
         for (enum tune_figure f = 0; f < FIGURE_SHOWN; f++)
             print_figure(p, f, out);
         print_margin(t, p, out);
-        // The stars say already that a pair is on the front.
+        // The star says already that a pair is on the front.
         buf_printf(out, "  %s%s\n", stars(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
     }
     buf_append_str(out, "  * no other pair has larger batches and a lower p99");
@@ -88,14 +88,14 @@ bool print_table(const struct tune *t, struct buf *out)
 // dark enough for white text.
 static const int ramp[] = {22, 28, 64, 100, 136, 130, 124, 88};
 
-// Prints a pair's figure with its stars, on a colour for its place between the best and the worst.
-// p NULL: the grid has no such pair.
+// Prints a cell of a heat map; p NULL: the grid has no such pair, and the cell stays empty.
 static void print_cell(const struct tune *t, const struct tune_pair *p, enum tune_figure figure,
     bool colours, struct buf *out)
 {
     const int steps = sizeof ramp / sizeof *ramp;
     double heat = p ? figure_heat(t, p, figure) : NAN;
 
+    // 38 sets the text to colour 231, which is white, and 48 the background, to the nearest step.
     if (colours && !isnan(heat))
         buf_printf(out, "\033[38;5;231;48;5;%dm", ramp[(int)(heat * (steps - 1) + 0.5)]);
     if (p)
@@ -107,7 +107,7 @@ static void print_cell(const struct tune *t, const struct tune_pair *p, enum tun
         buf_append_str(out, "\033[0m");
 }
 
-// Prints the grid of limits and timeouts with one figure of each pair.
+// Prints one figure of all pairs: a row for each limit, a column for each timeout.
 static void print_map(const struct tune *t, enum tune_figure figure, bool colours, struct buf *out)
 {
     const struct figure_axes a = figure_axes(t);
@@ -124,7 +124,7 @@ static void print_map(const struct tune *t, enum tune_figure figure, bool colour
     for (size_t r = 0; r < a.rows; r++) {
         buf_printf(out, "\n  %5d  ", a.limits[r]);
         for (size_t c = 0; c < a.columns; c++)
-            print_cell(t, figure_at(t, a.limits[r], a.timeouts_ns[c]), figure, colours, out);
+            print_cell(t, figure_pair_at(t, a.limits[r], a.timeouts_ns[c]), figure, colours, out);
     }
     buf_append_char(out, '\n');
 }

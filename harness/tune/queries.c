@@ -79,8 +79,9 @@ static size_t lower_bound(const struct query_list *list, uint32_t tokens)
     return low;
 }
 
-// Draws from the batches of exactly this size if there are enough. Otherwise the nearest smaller
-// and larger batches take part, too, about as many of each.
+// Draws from the batches of exactly this size (from `from` up to but not including `to`) if there
+// are enough. Otherwise the nearest smaller and larger batches take part, too, about as many of
+// each.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng)
 {
     size_t from = lower_bound(list, tokens), to = lower_bound(list, tokens + 1);
@@ -117,7 +118,8 @@ static bool parse_query_time(struct queries *q, const char *text, size_t line, s
     uint32_t tokens;
     double ms;
 
-    // A newline must follow the number, so that no text after it is ignored.
+    // A newline must follow the number, so that no text after it is ignored. 1e9 ms are 12 days,
+    // and fit into int64_t as ns.
     bool ok = sscanf(text, "%4[a-z],%" SCNu32 ",%lf%c", kind, &tokens, &ms, &end) == 4 &&
               end == '\n' && ms >= 0 && ms < 1e9 &&
               (strcmp(kind, "read") == 0 || strcmp(kind, "turn") == 0);

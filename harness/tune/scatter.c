@@ -19,7 +19,7 @@ struct scatter {
     struct axis x, y;
 };
 
-// Boxes that labels have taken, so that no label covers another.
+// A rectangle that a label, a line or a point takes, so that no label covers it. y grows downwards.
 struct box {
     double left, top, right, bottom;
 };
@@ -110,6 +110,7 @@ static void put_ticks(const struct axis *a, bool upwards, struct buf *out)
         put_tick(a, upwards, ticks[i], out);
 }
 
+// Draws the objective's upper limit as a line with its name, and shades what lies above it.
 static void put_limit(const struct scatter *s, struct buf *out)
 {
     if (!has_limit(s))
@@ -196,6 +197,7 @@ static void put_interval(
     if (s->tune->simulated || p->judged.count < 3 || !isfinite(p->judged.high) ||
         !(p->judged.low > 0))
         return;
+    // The ends are cut at the edges of the plot. y grows downwards, so BOTTOM is its largest value.
     double low = fmin(axis_place(&s->y, p->judged.low), BOTTOM);
     double high = fmax(axis_place(&s->y, p->judged.high), TOP);
     buf_printf(out, "<path class=\"interval\" d=\"M%.1f %.1fV%.1f\"/>", x, low, high);
@@ -220,7 +222,8 @@ static void put_point(const struct scatter *s, const struct tune_pair *p, struct
         s->tune->simulated ? "simulated" : tune_remark(s->tune, p));
 }
 
-// True when the box lies within the plot, or at most 10 above it, and covers no other box.
+// True when the box lies within the plot, or at most 10 units of the SVG above it, and covers no
+// other box.
 static bool is_free(const struct labels *l, const struct box *b)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -232,8 +235,8 @@ static bool is_free(const struct labels *l, const struct box *b)
     return b->left >= LEFT && b->right <= RIGHT && b->top >= TOP - 10 && b->bottom <= BOTTOM;
 }
 
-// Puts a pair's label beside its point. False when there is no room; then only the point's tooltip
-// names the pair.
+// Puts a pair's label beside its point; `letter` is the width assumed for a letter. False when
+// there is no room; then only the point's tooltip names the pair.
 static bool put_label(const struct scatter *s, const struct tune_pair *p, int letter,
     struct labels *l, struct buf *out)
 {
@@ -247,9 +250,9 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * letter, gap = pick ? 12 : 8;
     const double above = y - gap - 15, below = y + gap;
-    // Eight places around the point, the best first: right, left, then above and below. On a
-    // telephone the letters may be larger than assumed here, so the text is anchored to grow away
-    // from the point.
+    // Eight places around the point for a label 14 high, the best first: right, left, then above
+    // and below. On a telephone the letters may be larger than assumed here, so the text is
+    // anchored to grow away from the point.
     const struct {
         double left, top, anchor_x;
         const char *anchor;
@@ -282,7 +285,6 @@ static void avoid_line(struct labels *l, double x1, double y1, double x2, double
     }
 }
 
-// Keeps labels off the line of the front.
 static void avoid_front(const struct scatter *s, struct labels *l)
 {
     const struct tune_pair *p = next_on_front(s, NULL), *next;
@@ -298,6 +300,7 @@ static void avoid_drawn(const struct scatter *s, struct labels *l)
     avoid_front(s, l);
     if (has_limit(s)) {
         double y = axis_place(&s->y, s->tune->objective->value);
+        // The name stands above the line (put_limit); 160 is about as wide as names are.
         l->taken[l->count++] = (struct box){LEFT, y - 17, LEFT + 160, y};
     }
     for (size_t i = 0; i < s->tune->count; i++) {

@@ -12,7 +12,8 @@
 // machine is too busy.
 static const size_t inconclusive_max = 10;
 
-// Returns the precision at the latest check, which decides whether more runs follow.
+// Returns the precision of the first values, as many as there were at the latest check
+// (precision_checked). It decides whether more runs follow; later values wait for the next check.
 static struct precision precision_at_check(const double *values, size_t count)
 {
     return precision_of(values, precision_checked(count));
@@ -30,7 +31,7 @@ static bool certainly_beats(const struct schedule_pair *a, const struct schedule
     return a_tokens.low > b_tokens.high && a_p99.high < b_p99.low;
 }
 
-static bool beaten(const struct schedule *s, size_t pair)
+static bool is_beaten(const struct schedule *s, size_t pair)
 {
     for (size_t i = 0; i < s->count; i++) {
         // A pair that loses mail cannot be recommended, so it beats no other pair.
@@ -41,11 +42,12 @@ static bool beaten(const struct schedule *s, size_t pair)
 }
 
 // True when a pair certainly misses the objective, because neither end of its interval meets it.
-// Objectives with "=" or "!=" are never certainly missed.
+// Objectives with "=" or "!=" are never certainly missed. x NULL: there is no objective.
 static bool misses(const struct expectation *x, const struct precision *p)
 {
     bool bounded = x && (x->comparison[0] == '<' || x->comparison[0] == '>');
 
+    // low is 0 when the interval is not known.
     return bounded && p->low > 0 && !tune_holds(x, p->low) && !tune_holds(x, p->high);
 }
 
@@ -67,7 +69,7 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair)
         return SCHEDULE_OPEN;
     if (misses(s->objective, &interval))
         return SCHEDULE_MISSES;
-    if (beaten(s, pair))
+    if (is_beaten(s, pair))
         return SCHEDULE_BEATEN;
     return precision_share(&interval) <= s->precision ? SCHEDULE_PRECISE : SCHEDULE_OPEN;
 }
@@ -107,6 +109,7 @@ static size_t open_pairs(const struct schedule *s, bool with_runs, struct rng *r
 }
 
 // Pairs without a conclusive run come first, because the time may be over before the round ends.
+// The number of the round changes the seed, so that each round has an order of its own.
 size_t schedule_round(const struct schedule *s, uint64_t seed, uint64_t round, size_t *order)
 {
     struct rng rng;

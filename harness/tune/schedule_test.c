@@ -32,6 +32,7 @@ static double bell(struct rng *rng)
     return sum;
 }
 
+// Makes one more run of the pair: appends its true figures with noise.
 static void run(struct noisy *pair, double noise, struct rng *rng)
 {
     assert_true(pair->runs < RUNS_MAX);
@@ -39,6 +40,7 @@ static void run(struct noisy *pair, double noise, struct rng *rng)
     pair->values_tokens[pair->runs++] = pair->tokens * exp(0.01 * bell(rng));
 }
 
+// Fills `views` with what is measured of the pairs, and returns the schedule that points to them.
 static struct schedule view(const struct noisy *pairs, size_t count, struct schedule_pair *views,
     const struct expectation *objective)
 {
@@ -56,7 +58,8 @@ static struct schedule view(const struct noisy *pairs, size_t count, struct sche
         .runs_max = RUNS_MAX};
 }
 
-// Runs rounds until no pair needs more runs.
+// Makes rounds of runs until no pair needs more. `noise` is the standard deviation of a p99's
+// logarithm.
 static void run_all(struct noisy *pairs, size_t count, const struct expectation *objective,
     double noise, uint64_t seed)
 {
@@ -81,7 +84,7 @@ static void intervals_of_few_values(void **state)
     assert_near(p.median, 5, 1e-9);
     assert_true(isinf(precision_share(&p)));
     // The logarithms of 10 and 40 are ln 20 - ln 2 and ln 20 + ln 2. The standard error of two
-    // values is half the gap between them, here ln 2. So the interval reaches t times ln 2 to
+    // values is half the distance between them, here ln 2. So the interval reaches t times ln 2 to
     // either side.
     const double t = precision_quantile(1);
     p = precision_of(two, 2);
@@ -126,7 +129,7 @@ static void quantiles_are_students(void **state)
     }
 }
 
-static void looks_are_few(void **state)
+static void checks_are_few(void **state)
 {
     assert_int_equal(precision_checked(2), 0);
     assert_int_equal(precision_checked(3), 3);
@@ -135,8 +138,8 @@ static void looks_are_few(void **state)
     assert_int_equal(precision_checked(100), 80);
 }
 
-// 95% of the intervals hold the true value. This is so whether the runs ended because the interval
-// was narrow enough or because there were RUNS_MAX of them.
+// At least 95% of the intervals hold the true value, although the runs end as soon as an interval
+// is narrow enough (or there are RUNS_MAX of them).
 static void stopping_does_not_narrow_intervals(void **state)
 {
     static const double noises[] = {0.02, 0.05, 0.1, 0.2};
@@ -283,7 +286,7 @@ int main(void)
         cmocka_unit_test(intervals_of_few_values),
         cmocka_unit_test(precision_of_few_values_is_not_printed),
         cmocka_unit_test(quantiles_are_students),
-        cmocka_unit_test(looks_are_few),
+        cmocka_unit_test(checks_are_few),
         cmocka_unit_test(stopping_does_not_narrow_intervals),
         cmocka_unit_test(runs_until_it_is_precise),
         cmocka_unit_test(beaten_pairs_are_left_alone),

@@ -39,6 +39,7 @@ struct sweeping {
 
 // --- one run --------------------------------------------------------------------------
 
+// Fills in m->cost from the run's result.json. local: the server is on this machine.
 static bool read_cost(struct measurement *m, const char *folder, bool local, struct err *e)
 {
     json_t *result = parse_file(folder, "result.json", e);
@@ -49,6 +50,7 @@ static bool read_cost(struct measurement *m, const char *folder, bool local, str
     return result;
 }
 
+// Fills in m->recording from the history in the run's folder, a run of the scenario `s`.
 static bool read_recording(
     struct measurement *m, const struct scenario *s, const char *folder, struct err *e)
 {
@@ -61,6 +63,7 @@ static bool read_recording(
     return ok;
 }
 
+// Prints in one line what a run of the pair has shown, unless --quiet is given.
 static void print_pair_run(const struct tuning *t, size_t pair, const struct measurement *m)
 {
     const struct tune_pair *p = &t->pairs[pair];
@@ -68,9 +71,9 @@ static void print_pair_run(const struct tuning *t, size_t pair, const struct mea
     if (t->options->quiet)
         return;
     printf("  limit %d, timeout %g ms: ", p->limit, (double)p->timeout_ns / NS_PER_MS);
-    if (m->counted && isnan(m->cost.round_trips))
+    if (m->counts_trips && isnan(m->cost.round_trips))
         printf("round trips could not be counted\n");
-    else if (m->counted)
+    else if (m->counts_trips)
         printf("%.2f round trips per token\n", m->cost.round_trips);
     else if (isnan(m->run.values[METRIC_LATENCY_P99]))
         printf("%s\n", verdict_name(m->run.verdict));
@@ -80,8 +83,8 @@ static void print_pair_run(const struct tuning *t, size_t pair, const struct mea
     fflush(stdout);
 }
 
-// Each run is an item of the record, whose number tells the run's round and pair. A round is made
-// on one machine, so that each machine measures all pairs alike.
+// Each run is an item of the record; its number holds the run's round and pair. All runs of a round
+// are made on one machine, so that a slow machine slows all pairs alike.
 #define COUNTING_ROUND 0 // counts the round trips
 
 static json_int_t run_number(uint64_t round, size_t pair)
@@ -104,12 +107,12 @@ static bool is_recorded(const struct tuning *t, uint64_t round, size_t pair)
 }
 
 // Reads a run's figures from its result folder and adds them to the pair, whether the run was made
-// now, earlier or on another machine.
+// now, earlier or on another machine. `line` is the run's line in the record.
 static bool read_pair_run(struct tuning *t, const json_t *line, struct err *e)
 {
-    const int64_t number = parse_integer(line, "n");
+    const int64_t number = parse_integer(line, "n"); // from run_number
     const size_t pair = (size_t)(number % TUNE_PAIRS_MAX);
-    struct measurement m = {.counted = number / TUNE_PAIRS_MAX == COUNTING_ROUND};
+    struct measurement m = {.counts_trips = number / TUNE_PAIRS_MAX == COUNTING_ROUND};
     bool local = strcmp(t->scenario.postgres.provider, "local") == 0;
     char folder[PATH_MAX];
 
@@ -122,14 +125,14 @@ static bool read_pair_run(struct tuning *t, const json_t *line, struct err *e)
     t->scenario.collector.batch_timeout_ns = t->pairs[pair].timeout_ns;
     bool ok = command_record_path(folder, &t->record, line, "folder", e) &&
               stored_read(&m.run, folder, e) && read_cost(&m, folder, local, e) &&
-              (m.counted || read_recording(&m, &t->scenario, folder, e));
+              (m.counts_trips || read_recording(&m, &t->scenario, folder, e));
     if (!ok) {
         recording_fini(&m.recording);
         return false;
     }
     // If the collector did not deliver everything through the proxy, its round trips stay unknown.
     double delivered = m.run.values[METRIC_DELIVERED];
-    if (m.counted && delivered > 0 && delivered >= m.run.values[METRIC_EXPECTED])
+    if (m.counts_trips && delivered > 0 && delivered >= m.run.values[METRIC_EXPECTED])
         m.cost.round_trips = parse_number(line, "trips") / delivered;
     // Do not print merged runs, because the shard that made them has printed them.
     if (!t->record.merged)
@@ -212,8 +215,8 @@ static struct schedule make_schedule(const struct tuning *t, struct schedule_pai
         .runs_max = (size_t)t->options->repeat > runs_max ? (size_t)t->options->repeat : runs_max};
 }
 
-// True when a run of this pair may begin: it ends in time if it takes no longer than the longest
-// run so far, or the pair has fewer runs than it needs at least.
+// True when a run of this pair may begin: the pair has fewer runs than it needs at least, or the
+// run ends within --within if it takes no longer than the longest run so far.
 static bool has_time(const struct sweeping *s, const struct schedule *plan, size_t pair)
 {
     int64_t used_ns = clock_now_ns() - s->began_ns;
@@ -235,7 +238,8 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
     *any = false;
     for (size_t i = 0; i < count; i++) {
         int64_t began_ns = clock_now_ns();
-        // Without time, go on with the next pair, which may still lack its least number of runs.
+        // If the time is over, go on with the next pair, which may still lack its least number of
+        // runs.
         if (!has_time(s, &plan, order[i]))
             continue;
         if (!run_pair(s, round, order[i], e))
@@ -344,6 +348,8 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
     return left;
 }
 
+// Prints how long the runs that the record lacks will take, and how much disk they need. The rounds
+// are as many as --repeat says, or as fit into --within if these are more.
 static void print_sweep_forecast(const struct tuning *t)
 {
     int64_t load_ns = 0;
@@ -359,14 +365,16 @@ static void print_sweep_forecast(const struct tuning *t)
     if (!t->options->shard.of && t->within_ns > (int64_t)rounds * round_ns)
         rounds = (size_t)(t->within_ns / round_ns);
     uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
-    forecast_add(&f, runs_left(t, 1, rounds), load_ns, tokens, 1);
-    // Each pair has one more run, through the proxy, to count its round trips.
+    forecast_add(&f, runs_left(t, COUNTING_ROUND + 1, rounds), load_ns, tokens, 1);
+    // Each pair has one more run, through the proxy, to count its round trips. Its tokens are
+    // few, and are left out: 0. There is one server at a time: 1.
     forecast_add(&f, runs_left(t, COUNTING_ROUND, 1), clock_min(load_ns, counting_ns), 0, 1);
     if (f.runs > 0 && !t->options->quiet)
         forecast_tell(&f, "run", "runs");
 }
 
-// Makes all runs of the pairs; they share one server where the scenario lets them.
+// Makes all runs that the record lacks, those of this shard or of the whole work, and finishes the
+// record.
 static bool make_runs(struct tuning *t, struct err *e)
 {
     struct sweeping s = {

@@ -1,12 +1,8 @@
 // Compares pairs, and recommends one. Pure.
 //
 // Larger batches are paid for with latency. The pairs that no other pair beats in both are on the
-// front. With an objective, the recommendation is the pair with the largest batches among those
-// that meet it. Without an objective, it is the pair with the least p99 per token in a batch. A
-// weighted sum of both is not used, because its weights would have to say what a millisecond is
-// worth to the user.
-//
-// A pair that broke an invariant, or half of whose runs were inconclusive, is never recommended.
+// front. tune.h says which pair is recommended. A weighted sum of both is not used, because its
+// weights would have to say what a millisecond is worth to the user.
 #include "tune/tune.h"
 
 #include <math.h>
@@ -45,13 +41,15 @@ static bool dominates(const struct tune_pair *a, const struct tune_pair *b)
     return as_good && (a->tokens_per_batch > b->tokens_per_batch || p99(a) < p99(b));
 }
 
-// True when half of the runs or more were inconclusive. The conclusive runs alone would make a slow
-// pair look too good, because slowness makes runs inconclusive.
+// True when half of the runs or more were inconclusive; false for a simulated pair, which has no
+// runs. The conclusive runs alone would make a slow pair look too good, because slowness makes runs
+// inconclusive.
 static bool mostly_inconclusive(const struct tune_pair *p)
 {
     return p->inconclusive > 0 && 2 * p->inconclusive >= p->runs;
 }
 
+// True when the p99 of the pair is known and can be trusted.
 static bool gave_result(const struct tune_pair *p)
 {
     return !isnan(p99(p)) && !mostly_inconclusive(p);
@@ -69,13 +67,13 @@ void tune_judge(struct tune *t)
         const struct expectation *x = t->objective;
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
         p->on_front = is_usable(p);
-        // A pair that can never be recommended keeps no other pair off the front.
+        // A pair that can never be recommended is on no front, and keeps no other pair off it.
         for (size_t k = 0; k < t->count; k++)
             p->on_front = p->on_front && !(is_usable(&t->pairs[k]) && dominates(&t->pairs[k], p));
     }
 }
 
-// True when `a` is to be recommended rather than `b`; both could be recommended.
+// True when `a` is to be recommended rather than `b`. The caller has checked that both may be.
 static bool preferred(const struct tune *t, const struct tune_pair *a, const struct tune_pair *b)
 {
     // Without an objective, latency is the price of a batch: the pair with the cheapest tokens
@@ -201,8 +199,8 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
     return p->on_front ? "on the front" : "";
 }
 
-// Prints a remark if the measurements leave it in doubt whether the objective is met. With two runs
-// or fewer there is no useful interval, so the remark says how few they are.
+// Prints a remark if the pair had fewer than three conclusive runs, or if the confidence interval
+// leaves it in doubt whether the objective is met. Two runs give no useful interval.
 static void print_doubt(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct precision *judged = &p->judged;
@@ -218,6 +216,7 @@ static void print_doubt(const struct tune *t, const struct tune_pair *p, struct 
         buf_printf(out, ", not for certain: %.4g to %.4g", judged->low, judged->high);
 }
 
+// Prints why the recommended pair `p` is the best. Expects "Take limit … and timeout …" before it.
 static void print_reason(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     if (t->objective) {
@@ -253,7 +252,7 @@ static bool longer_timeout_failed(
 
 // Suggests a longer timeout that the grid does not have. A token waits for its line at most until
 // the timeout, so the timeout may grow by as much as the measured latency is below the objective,
-// up to an hour, which is the longest that a scenario takes.
+// up to an hour, which is the longest timeout that a scenario may have.
 static void print_longer_timeout(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct expectation *x = t->objective;
@@ -265,7 +264,7 @@ static void print_longer_timeout(const struct tune *t, const struct tune_pair *p
     if (!m || m->unit != UNIT_MS || x->comparison[0] != '<' || full)
         return;
     double worst = p->judged.count >= 3 ? p->judged.high : p->values[m->id];
-    // 1 ns less, because an objective with < excludes the bound itself; then down to whole steps.
+    // 1 ns less, because an objective with < excludes the bound itself; then down to whole 10 ms.
     // fmax also turns NaN, an unknown figure, into 0.
     double bound_ns = fmax(0, (double)p->timeout_ns + (x->value - worst) * NS_PER_MS - 1);
     int64_t longer_ns = (int64_t)fmin(bound_ns, (double)hour_ns);
@@ -288,7 +287,8 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     print_longer_timeout(t, p, out);
-    // Say whether no larger pair exists or none was run: these are different pieces of advice.
+    // Say whether no pair has larger batches, or only none of those that were run: then it may help
+    // to run others.
     if (!larger) {
         const char *none = t->simulated ? "No pair sends fewer lines.\n"
                                         : "No pair that was run sends fewer lines.\n";
@@ -310,6 +310,7 @@ static void print_interruption(const struct tune *t, struct buf *out)
     buf_printf(out, "Interrupted, with runs of %zu of the %zu pairs. ", run, t->count);
 }
 
+// Says how many pairs were not run because the model prefers others.
 static void print_left_out(const struct tune *t, struct buf *out)
 {
     size_t left_out = 0;

@@ -30,8 +30,9 @@ struct tune_pair {
                                                  // high); NAN: no model
     bool left_out;                               // true: the model prefers other pairs, so this one
                                                  // is not run
-    bool broken;                                 // true: an invariant was broken, so the pair is
-                                                 // never recommended
+    bool broken;                                 // true: a run broke an invariant that is no mere
+                                                 // promise about time, so the pair is never
+                                                 // recommended
     bool meets;                                  // true: the pair meets the objective
     bool on_front;                               // true: no other pair has larger batches and a
                                                  // lower p99

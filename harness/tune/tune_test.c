@@ -56,13 +56,13 @@ static struct model_result simulate(
     return r;
 }
 
-// The example that is published: at 0.38 e-mails a second, a batch of ten takes 26 seconds.
+// The example of TUNING.md: at 0.38 e-mails a second, a batch of ten takes 26 seconds.
 static void published_example(void **state)
 {
     struct model_result r = simulate(0.38, 10, 24 * HOUR, 0, 0, 720 * HOUR);
     assert_within((double)r.end_ns / NS_PER_S / (double)r.batches, 26.3, 0.01);
     assert_within(model_tokens_per_batch(&r), 10, 1e-3);
-    // The i-th of ten tokens waits for 10 - i more to come: 4.5 gaps on average.
+    // The i-th of ten tokens waits for 10 - i more to come: 4.5 gaps between tokens on average.
     assert_within(histogram_mean(&r.latency) / NS_PER_S, 4.5 / 0.38, 0.01);
     model_result_fini(&r);
 }
@@ -80,7 +80,8 @@ static void timeout_alone(void **state)
 }
 
 // With a limit and a timeout, a batch is the first token and those that come within the timeout,
-// but at most the limit. The number of those that come has a Poisson distribution.
+// but at most the limit of 10. How many come has a Poisson distribution with the mean `more`, of
+// which all numbers from 9 on count as 9.
 static void limit_and_timeout(void **state)
 {
     const double more = 200 * 0.05;
@@ -97,7 +98,8 @@ static void limit_and_timeout(void **state)
     model_result_fini(&r);
 }
 
-// Lines of one token, each with the same fixed time, form the queue M/D/1.
+// Lines of one token, each with the same fixed query time, form the queue M/D/1. Its mean time in
+// the system is known: the service time, and the wait by Pollaczek and Khinchine.
 static void one_by_one_is_a_queue(void **state)
 {
     const double rate = 80, query_s = 0.01, load = rate * query_s;
@@ -178,8 +180,8 @@ static void recommends(void **state)
     assert_null(tune_recommend(&t));
 }
 
-// "breaks an invariant" comes before "misses the objective".
-// An objective far above the latency: the timeout may grow, but not beyond what a scenario takes.
+// The objective of 2 h is far above the latency of 50 ms, and leaves room for a timeout of nearly
+// 2 h. But a scenario takes at most 1 h.
 static void a_suggested_timeout_is_at_most_an_hour(void **state)
 {
     struct expectation objective = {.metric = (char[]){"latency.p99"},
@@ -234,7 +236,8 @@ static void nothing_to_recommend(void **state)
     buf_fini(&text);
 }
 
-// The two that would be recommended, and the one that just misses the objective.
+// With an objective of 60 ms, the three pairs that meet it are run. With 20 ms, the one that meets
+// it is run, and then the one with the least p99 of the others.
 static void the_model_leaves_out_what_comes_later(void **state)
 {
     struct expectation objective = {.metric = (char[]){"latency.p99"},
@@ -275,7 +278,7 @@ static bool drawn(const struct tune *t, const char *text)
     return found;
 }
 
-// Runs are few, so only three of them or more get an interval.
+// The picture has an interval only for a pair with three runs or more.
 static void the_picture_shows_what_is_known(void **state)
 {
     struct expectation objective = {.metric = (char[]){"latency.p99"},
@@ -320,7 +323,8 @@ static void costs_of_a_run(void **state)
     json_decref(nothing);
 }
 
-// When values differ by less than two to one, none is shown in full red.
+// A heat of 1 (full red) needs a figure at least twice as bad as the best one. So a p99 of 110
+// beside the best of 100 stays pale.
 static void heat(void **state)
 {
     struct tune_pair pairs[] = {pair(1, 100, 1), pair(10, 110, 10), pair(50, NAN, 100)};
@@ -337,8 +341,8 @@ static void heat(void **state)
     assert_int_equal(axes.rows, 3);
     assert_int_equal(axes.columns, 1);
     assert_int_equal(axes.limits[2], 50);
-    assert_ptr_equal(figure_at(&t, 10, NS_PER_S), &pairs[1]);
-    assert_null(figure_at(&t, 10, 1));
+    assert_ptr_equal(figure_pair_at(&t, 10, NS_PER_S), &pairs[1]);
+    assert_null(figure_pair_at(&t, 10, 1));
 }
 
 int main(void)

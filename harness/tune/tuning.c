@@ -45,12 +45,12 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     t->tune.count++;
     if (!units_duration(timeout, &p->timeout_ns, e))
         return err_prefix(e, "--timeout");
-    // A scenario takes no longer one; the model computes any.
+    // No scenario may have a longer timeout. The model can compute any.
     return t->options->tune.model || p->timeout_ns <= 3600 * NS_PER_S ||
            err_set(e, ERR_USAGE, "--timeout takes up to 1h, not '%s'", timeout);
 }
 
-// Adds a limit of --limit to the grid, with each timeout of --timeout.
+// Adds the pairs of this limit with each timeout to the grid.
 static bool add_limit(struct tuning *t, const char *limit, struct err *e)
 {
     const char *timeouts = t->options->tune.timeouts;
@@ -60,7 +60,7 @@ static bool add_limit(struct tuning *t, const char *limit, struct err *e)
         return err_prefix(e, "--limit");
     if (count < 1 || count > 100000)
         return err_set(e, ERR_USAGE, "--limit takes 1 to 100000, not '%s'", limit);
-    // add_pair reads the limit here. Each limit is combined with each timeout.
+    // add_pair takes the limit from here.
     t->model.limit = (int)count;
     return each_item(timeouts ? timeouts : "10ms,100ms,1s", add_pair, t, e);
 }
@@ -89,6 +89,7 @@ static bool read_money(struct tuning *t, struct err *e)
     return true;
 }
 
+// Reads --budget, in e-mails per second or in money. Without it budget_per_s stays 0.
 static bool read_budget(struct tuning *t, struct err *e)
 {
     const char *budget = t->options->tune.budget;
@@ -116,7 +117,9 @@ static bool blame_objective(const char *set, struct err *e)
     return err_set(e, ERR_USAGE, "--for '%.100s': %s", set + strlen("expect."), why);
 }
 
-// Loads the scenario. The objective is passed to the scenario's parser as one more expectation.
+// Loads the scenario. The objective, such as "latency.p99 < 250ms", is passed to the scenario's
+// parser as one more expectation, "expect.latency.p99=< 250ms"; t->tune.objective then points to
+// it.
 static bool load_scenario(struct tuning *t, struct err *e)
 {
     struct overrides sets = options_overrides(t->options);
@@ -147,7 +150,6 @@ static bool load_scenario(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Compares two pairs by limit, and then by timeout.
 static int by_pair(const void *a, const void *b)
 {
     const struct tune_pair *x = a, *y = b;
@@ -157,6 +159,7 @@ static int by_pair(const void *a, const void *b)
     return (x->timeout_ns > y->timeout_ns) - (x->timeout_ns < y->timeout_ns);
 }
 
+// Makes all pairs of --limit and --timeout, sorted by limit and then by timeout.
 static bool make_grid(struct tuning *t, struct err *e)
 {
     const char *limits = t->options->tune.limits;
@@ -175,6 +178,7 @@ static bool make_grid(struct tuning *t, struct err *e)
     return true;
 }
 
+// Reads --within, which is five minutes by default.
 static bool read_tuning_time(struct tuning *t, struct err *e)
 {
     const char *within = t->options->within;
@@ -183,9 +187,10 @@ static bool read_tuning_time(struct tuning *t, struct err *e)
     return !within || units_duration(within, &t->within_ns, e) || err_prefix(e, "--within");
 }
 
+// Refuses more runs of a pair than struct measured has room for.
 static bool check_repeat(const struct options *o, struct err *e)
 {
-    // Each pair needs one more run, to count round trips.
+    // Each pair has one more run, which counts round trips.
     const int most = MEASURED_MAX - 1;
 
     return o->repeat <= most ||
@@ -258,8 +263,9 @@ static bool load_has_rates(const struct tuning *t, struct err *e)
     return true;
 }
 
-// Returns the length of a trace that repeats. Its first arrival is repeated one average gap after
-// the last arrival, or later if the trace begins with a longer pause than that.
+// Returns how long one pass of a trace lasts when it is repeated. The first arrival of the next
+// pass comes one average gap after the last arrival, or later if the trace begins with a longer
+// pause.
 static int64_t length_of_trace(const struct load_phase *p)
 {
     int64_t first_ns = p->trace_ns[0], last_ns = p->trace_ns[p->trace_count - 1];
@@ -277,10 +283,9 @@ static bool read_trace(struct tuning *t, struct err *e)
     if (!t->options->tune.trace)
         return err_set(e, ERR_USAGE, "--arrivals trace needs --trace FILE");
     p->arrivals = ARRIVALS_TRACE;
-    // The trace decides how long it is, so trace_read must not find an arrival after the phase's
-    // end.
+    // trace_read refuses arrivals after the end of the phase. The length is known only afterwards.
     p->for_ns = INT64_MAX;
-    // Errors of trace_read name the phase, so it needs a name.
+    // trace_read makes a file name from the phase's name, so the phase needs one meanwhile.
     p->name = (char[]){"trace"};
     p->file = strdup(t->options->tune.trace);
     if (!p->file)
@@ -295,8 +300,8 @@ static bool read_trace(struct tuning *t, struct err *e)
     return true;
 }
 
-// Reads a load such as "on-off:1s/9s": in turn, one second with all the tokens that the rate asks
-// for in ten seconds, and nine seconds without any.
+// Reads a load such as "1s/9s", what follows "on-off:": in turn, one second with all the tokens
+// that the rate (tokens per second) asks for in ten seconds, and nine seconds without any.
 static bool read_on_off(struct tuning *t, const char *text, double rate, struct err *e)
 {
     struct load_phase *on = &t->arrivals[0], *off = &t->arrivals[1];
@@ -317,7 +322,8 @@ static bool read_on_off(struct tuning *t, const char *text, double rate, struct 
     return true;
 }
 
-// Makes the load from --arrivals, unless that is a trace.
+// Makes the load from `kind`, the value of --arrivals, unless that is a trace; `rate` is in tokens
+// per second.
 static bool read_arrivals(struct tuning *t, const char *kind, double rate, struct err *e)
 {
     struct load_phase *p = &t->arrivals[0];
@@ -342,6 +348,7 @@ static bool make_arrivals(struct tuning *t, struct err *e)
 
     if (!o->tune.rate && !load_has_rates(t, e))
         return false;
+    // The model still has the load of the scenario here.
     rate = model_rate(&t->model);
     if (o->tune.rate && !units_per_second(o->tune.rate, &rate, e))
         return err_prefix(e, "--rate");
