@@ -31,16 +31,6 @@ static bool certainly_beats(const struct schedule_pair *a, const struct schedule
     return a_tokens.low > b_tokens.high && a_p99.high < b_p99.low;
 }
 
-static bool is_beaten(const struct schedule *s, size_t pair)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        // A pair that loses mail cannot be recommended, so it beats no other pair.
-        if (i != pair && !s->pairs[i].broken && certainly_beats(&s->pairs[i], &s->pairs[pair]))
-            return true;
-    }
-    return false;
-}
-
 // True when a pair certainly misses the objective, because neither end of its interval meets it.
 // Objectives with "=" or "!=" are never certainly missed. x NULL: there is no objective.
 static bool misses(const struct expectation *x, const struct precision *p)
@@ -49,6 +39,20 @@ static bool misses(const struct expectation *x, const struct precision *p)
 
     // low is 0 when the interval is not known.
     return bounded && p->low > 0 && !tune_holds(x, p->low) && !tune_holds(x, p->high);
+}
+
+static bool is_beaten(const struct schedule *s, size_t pair)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct schedule_pair *other = &s->pairs[i];
+        struct precision interval = precision_at_check(other->values, other->count);
+        // A pair that loses mail, or misses the objective, cannot be recommended, so it beats no
+        // other pair.
+        if (i != pair && !other->broken && !misses(s->objective, &interval) &&
+            certainly_beats(other, &s->pairs[pair]))
+            return true;
+    }
+    return false;
 }
 
 enum schedule_state schedule_state(const struct schedule *s, size_t pair)
@@ -61,17 +65,19 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair)
     if (p->broken)
         return SCHEDULE_BROKEN;
     // A pair whose runs are all inconclusive would only take time from the other pairs.
-    if (p->tried >= s->runs_max || (p->count == 0 && p->tried >= inconclusive_max))
+    if (p->count == 0 && p->tried >= inconclusive_max)
         return SCHEDULE_GIVEN_UP;
     // After fewer runs than runs_min, the spread of the figures is not known, so nothing is
     // certain.
-    if (p->tried < s->runs_min)
+    if (p->tried < s->runs_min && p->tried < s->runs_max)
         return SCHEDULE_OPEN;
     if (misses(s->objective, &interval))
         return SCHEDULE_MISSES;
     if (is_beaten(s, pair))
         return SCHEDULE_BEATEN;
-    return precision_share(&interval) <= s->precision ? SCHEDULE_PRECISE : SCHEDULE_OPEN;
+    if (precision_share(&interval) <= s->precision)
+        return SCHEDULE_PRECISE;
+    return p->tried >= s->runs_max ? SCHEDULE_GIVEN_UP : SCHEDULE_OPEN;
 }
 
 const char *schedule_state_name(enum schedule_state state)

@@ -27,12 +27,13 @@ struct schedule {
 enum schedule_state {
     SCHEDULE_OPEN,
     SCHEDULE_PRECISE,
-    SCHEDULE_BEATEN, // another pair certainly has larger batches and a lower p99
+    SCHEDULE_BEATEN, // another pair certainly has larger batches and a lower p99, and may meet the
+                     // objective
     SCHEDULE_MISSES, // the pair certainly misses the objective
     SCHEDULE_BROKEN, // some run of the pair broke an invariant
     SCHEDULE_LEFT_OUT,
-    SCHEDULE_GIVEN_UP, // the pair had runs_max runs, or the machine is too busy for a conclusive
-                       // run
+    SCHEDULE_GIVEN_UP, // none of these after runs_max runs, or the machine is too busy for a
+                       // conclusive run
 };
 
 // Returns the state of a pair; only an open pair is to be run again.

@@ -229,6 +229,27 @@ static void misses_the_objective_for_certain(void **state)
     assert_true(wrong <= 10);
 }
 
+// The p99 and the batches of the second pair are better, but it misses an objective on the p50.
+static void a_pair_that_misses_beats_no_other(void **state)
+{
+    static const double p50[] = {50, 51, 49, 50, 51}, missed_p50[] = {90, 91, 89, 90, 91};
+    static const double p99[] = {200, 201, 199, 200, 201}, lower_p99[] = {100, 101, 99, 100, 101};
+    static const double tokens[] = {10, 10.1, 9.9, 10, 10.1}, more[] = {20, 20.1, 19.9, 20, 20.1};
+    const struct schedule_pair pairs[] = {
+        {.values = p50, .p99 = p99, .tokens = tokens, .count = 5, .tried = 5},
+        {.values = missed_p50, .p99 = lower_p99, .tokens = more, .count = 5, .tried = 5}};
+    struct expectation below = {.metric = (char[]){"latency.p50"}, .value = 95};
+    struct schedule s = {
+        .pairs = pairs, .count = 2, .objective = &below, .precision = 0.1, .runs_max = 5};
+
+    strcpy(below.comparison, "<");
+    assert_int_equal(schedule_state(&s, 0), SCHEDULE_BEATEN);
+    below.value = 60;
+    assert_int_equal(schedule_state(&s, 1), SCHEDULE_MISSES);
+    // It had its last run, too, and still is known well.
+    assert_int_equal(schedule_state(&s, 0), SCHEDULE_PRECISE);
+}
+
 static void broken_and_spoilt_pairs(void **state)
 {
     struct schedule_pair pairs[] = {
@@ -292,6 +313,7 @@ int main(void)
         cmocka_unit_test(beaten_pairs_are_left_alone),
         cmocka_unit_test(equals_are_not_beaten),
         cmocka_unit_test(misses_the_objective_for_certain),
+        cmocka_unit_test(a_pair_that_misses_beats_no_other),
         cmocka_unit_test(broken_and_spoilt_pairs),
         cmocka_unit_test(orders_are_shuffled),
         cmocka_unit_test(unmeasured_pairs_come_first),
