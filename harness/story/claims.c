@@ -21,6 +21,7 @@ static bool read_claim_number(struct words *w, double *number, struct err *e)
            origin_err(&at, e, "'%s' should be a number", word);
 }
 
+// Reads the next word, which must be `wanted`.
 static bool read_expected(struct words *w, const char *wanted, struct err *e)
 {
     struct origin at;
@@ -30,7 +31,7 @@ static bool read_expected(struct words *w, const char *wanted, struct err *e)
     return strcmp(word, wanted) == 0 || origin_err(&at, e, "'%s' should be '%s'", word, wanted);
 }
 
-// Reads the name of a metric, which with `invariant` must be one.
+// Takes `word` as the name of the claim's metric; with `invariant`, it must be an invariant.
 static bool read_metric(
     const char *word, const struct origin *at, bool invariant, struct claim *claim, struct err *e)
 {
@@ -81,6 +82,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
     return read_expected(w, ")", e);
 }
 
+// Reads one claim: "judged …", "says …", "verdict …", or a metric and its number.
 static bool read_claim(struct words *w, struct claim *claim, struct err *e)
 {
     const char *known[VERDICT_MISSED + 1];
@@ -163,6 +165,7 @@ static bool nearly_equal(double a, double b)
     return fabs(a - b) < 0.0005 || (isnan(a) && isnan(b));
 }
 
+// True when as much was judged, and excused by each cause, as the claim says.
 static bool holds_judged(const struct claim *c, const struct result *r)
 {
     const struct judged *j = &r->judged[c->metric];
@@ -173,6 +176,7 @@ static bool holds_judged(const struct claim *c, const struct result *r)
     return holds;
 }
 
+// Appends a line that begins with the place of a claim.
 static void report_difference(const struct origin *at, struct buf *out, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
@@ -262,6 +266,7 @@ void story_write_claims(const struct result *r, struct buf *out)
         before = ", ";
         broken = true;
     }
+    // Claims of broken invariants imply the verdict violated (story_holds).
     if (!broken || r->verdict != VERDICT_VIOLATED)
         buf_printf(out, "%sverdict %s", before, verdict_name(r->verdict));
     buf_append_char(out, '\n');

@@ -77,6 +77,7 @@ void write_event(struct writer *w, struct event *event)
 
 // --- what holds for the whole run -----------------------------------------------------------
 
+// Writes the `load` event, if it says more than the defaults.
 static void write_load(struct writer *w)
 {
     const struct load_result *load = &w->h->load;
@@ -89,6 +90,7 @@ static void write_load(struct writer *w)
     write_event(w, &event);
 }
 
+// Writes the `run` event, if it says more than the defaults.
 static void write_run(struct writer *w)
 {
     struct event event = {.kind = EVENT_RUN};
@@ -281,6 +283,7 @@ static int compare_pieces(const void *a, const void *b)
                           : (x->number > y->number) - (x->number < y->number);
 }
 
+// Writes all events kind by kind; write_part sorts them by time. False without memory.
 static bool write_events(struct writer *w)
 {
     write_load(w);
@@ -303,7 +306,7 @@ static bool write_events(struct writer *w)
     return ok && !w->failed && !w->out->failed;
 }
 
-// Writes the settings, and then the events in the order of time.
+// Writes the settings, and then the events in the order of time. False without memory.
 static bool write_part(struct writer *w)
 {
     struct buf events, *out = w->out;
@@ -311,7 +314,6 @@ static bool write_part(struct writer *w)
     write_numbers(w);
     bool ok = write_scenario(w);
     buf_init(&events, out->max);
-    // The events are written kind by kind, and put into the order of time afterwards.
     w->out = &events;
     ok = write_events(w) && ok;
     w->out = out;
