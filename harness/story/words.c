@@ -95,7 +95,7 @@ static bool read_ms(const struct origin *at, const char *word, int64_t *ns, stru
     if (*p == '.' && isdigit((unsigned char)p[1]))
         for (p++; isdigit((unsigned char)*p) && unit > 1; p++)
             value += (*p - '0') * (unit /= 10);
-    if (*p || !isdigit((unsigned char)p[-1]) || value > TIME_MAX)
+    if (*p || p == word || !isdigit((unsigned char)p[-1]) || value > TIME_MAX)
         return origin_err(at, e, "'%.40s' should be a number of ms, such as 150 or 2.25", word);
     *ns = *word == '-' ? -value : value;
     return true;
