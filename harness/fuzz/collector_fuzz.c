@@ -24,6 +24,7 @@ static struct field field_of(struct fuzz_bytes *in, bool null)
     return null ? (struct field){0} : (struct field){(const char *)piece.at, piece.left};
 }
 
+// Takes a token from the input. The flags make some of its fields null, or valid ones.
 static struct token take_token(struct fuzz_bytes *in)
 {
     static const char secret[] = "0123456789abcdef0123456789ABCDEF";
@@ -44,6 +45,7 @@ static void check_field(struct field want, const char *got, size_t len)
     FUZZ_MUST(len == want.len && (len == 0 || memcmp(got, want.data, len) == 0));
 }
 
+// Decodes the line with the harness's decoder, which must read the fields of its tokens.
 static void check_line(const struct batch_line *line)
 {
     struct decoder *d = decoder_new(fuzz_key);

@@ -36,6 +36,7 @@ static PGresult *make_result(struct fuzz_bytes *in)
     return r;
 }
 
+// Checks the lines of an answer that was accepted; `taken` is how many were taken from it.
 static void check_lines(struct lines *l, int taken)
 {
     struct sign sign;
@@ -81,6 +82,7 @@ struct seed {
     size_t len, size;
 };
 
+// Appends a cell: its length in a byte, then its bytes.
 static void put(struct seed *s, const void *bytes, size_t len)
 {
     FUZZ_MUST(s->len + len + 1 <= s->size);
@@ -89,6 +91,7 @@ static void put(struct seed *s, const void *bytes, size_t len)
     s->len += len;
 }
 
+// Appends a cell with a number, its highest byte first.
 static void put_number(struct seed *s, uint64_t value, size_t bytes)
 {
     uint8_t big[8];
@@ -98,6 +101,7 @@ static void put_number(struct seed *s, uint64_t value, size_t bytes)
     put(s, big, bytes);
 }
 
+// Appends the cells of one row, in the order of the answer's columns.
 static void put_row(struct seed *s, uint32_t kind, uint64_t line, uint64_t id, const char *code)
 {
     put_number(s, kind, 4);
@@ -114,6 +118,7 @@ static void put_row(struct seed *s, uint32_t kind, uint64_t line, uint64_t id, c
         put(s, "", 0);
 }
 
+// Makes an answer with four tokens in two lines; in the second seed, a lost line follows.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     struct seed s = {data, 2, size};

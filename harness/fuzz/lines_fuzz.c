@@ -38,6 +38,7 @@ static void read_all(struct reader *r, struct rng *rng, const uint8_t *bytes, si
     buf_fini(&pending);
 }
 
+// Checks that both readers have recorded the same.
 static void check_same(const struct reader *a, const struct reader *b)
 {
     FUZZ_MUST(a->tokens == b->tokens && a->log.line_count == b->log.line_count);
@@ -97,6 +98,8 @@ static size_t spell(const struct decoded *t, const unsigned char mac[32], char *
     return (size_t)(at - out);
 }
 
+// Checks a token that was decoded from `text`: written again, it gives that text, except for a
+// wrong signature.
 static void check_token(const struct decoded *t, const char *text, size_t len)
 {
     unsigned char mac[32];
@@ -115,7 +118,8 @@ static void check_token(const struct decoded *t, const char *text, size_t len)
     free(out);
 }
 
-// Decodes a line without the reader, and checks that the reader found the same.
+// Decodes a line without the reader, and checks that the reader recorded the same. Returns the
+// number of its tokens; 0 for a torn line.
 static size_t check_line(
     struct decoder *d, const char *text, size_t len, const struct line_record *line)
 {
@@ -153,6 +157,7 @@ static void check_deliveries(const struct reader *r)
     FUZZ_MUST(next == r->log.delivery_count);
 }
 
+// Decodes each line of the output, and compares it with what the reader has recorded.
 static void check_lines(const struct reader *r, const uint8_t *bytes, size_t len)
 {
     const char *at = (const char *)bytes, *end = at + len;
@@ -192,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 // --- seeds: what a correct collector writes ------------------------------------------
 
+// Writes a signed token to `out`, and returns its length.
 static size_t put_token(char *out, uint32_t number, int action)
 {
     char email[NAMES_MAX], login[NAMES_MAX];

@@ -1,8 +1,7 @@
 // Runs a target over its seeds and the findings that were kept, then over a fixed number of damaged
 // copies of these. ctest does this, without libFuzzer.
 //
-// fuzz_x [--mutations N] [--write FOLDER] FILE
-// FOLDER…
+//   fuzz_x [--mutations N] [--write FOLDER] FILE|FOLDER…
 //
 // An input that ends the program is left in the working folder under the name that is printed.
 // --write only stores the seeds that the target makes itself.
@@ -32,6 +31,7 @@ static struct {
     size_t len;
 } running;
 
+// Ends the program with a message and the text of errno.
 static void give_up(const char *what, const char *name)
 {
     fprintf(stderr, "%s: %s: %s\n", what, name, strerror(errno));
@@ -40,6 +40,8 @@ static void give_up(const char *what, const char *name)
 
 // --- keeping the input that ends the program --------------------------------------------
 
+// Handles a fatal signal: stores the input that runs, and lets the signal end the program. Calls
+// only what a signal handler may call.
 static void keep_input(int number)
 {
     static const char text[] = "\nthe input is kept in ";
@@ -54,6 +56,7 @@ static void keep_input(int number)
     raise(number);
 }
 
+// Gives the input to the target. SIGALRM ends the program when that takes too long.
 static void run(const struct input *in)
 {
     // A block of exactly this size, so that AddressSanitizer sees its end.
@@ -77,9 +80,10 @@ static bool is_good(const struct input *in)
     return strncmp(slash ? slash + 1 : in->name, "good", 4) == 0;
 }
 
+// Runs a seed, which the target must accept if its name says that it is good.
 static void run_seed(const struct input *in)
 {
-    fuzz_accepted();
+    fuzz_accepted(); // forgets the acceptance of an earlier input
     run(in);
     if (!fuzz_accepted() && is_good(in)) {
         fprintf(stderr, "%s: this seed should be accepted\n", in->name);
@@ -89,6 +93,7 @@ static void run_seed(const struct input *in)
 
 // --- inputs ------------------------------------------------------------------------------
 
+// Adds an empty input, with room for FUZZ_SEED_MAX bytes.
 static struct input *new_input(const char *name)
 {
     if (input_count == INPUTS_MAX) {
@@ -115,6 +120,7 @@ static void add_file(const char *path)
         give_up("cannot read", path);
 }
 
+// Adds a file, or all files below a folder except hidden ones.
 static void add_path(const char *path)
 {
     struct dirent **entries;
@@ -139,6 +145,7 @@ static void add_path(const char *path)
     free(entries);
 }
 
+// Adds the seeds that the target makes; the names of those that it must accept begin with "good".
 static void add_made_seeds(void)
 {
     static uint8_t bytes[FUZZ_SEED_MAX];
@@ -166,6 +173,7 @@ static void write_all(const char *folder)
     }
 }
 
+// Runs damaged copies of the inputs, the same ones each time.
 static void run_damaged(long count)
 {
     static uint8_t bytes[FUZZ_SEED_MAX];
@@ -182,6 +190,7 @@ static void run_damaged(long count)
     }
 }
 
+// Has the running input stored when a signal ends the program; SIGALRM says that it hangs.
 static void watch_signals(const char *program)
 {
     static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};

@@ -53,6 +53,7 @@ static void check_json(const struct comparison *c)
     struct buf out;
     size_t rows = 0;
 
+    // JSON has no rates and no values that are not numbers.
     for (size_t i = 0; i < c->row_count; i++)
         rows += metrics[c->rows[i].id].unit != UNIT_PER_S && isfinite(c->rows[i].new);
     buf_init(&out, PRINTED_MAX);
@@ -81,6 +82,7 @@ static enum change other_way(enum change change)
     return change == CHANGE_BETTER ? CHANGE_WORSE : change;
 }
 
+// Compares two sides in both directions, and one side with itself.
 static void check_comparison(const struct side *base, const struct side *new)
 {
     struct comparison c, back, same;

@@ -20,6 +20,7 @@ static int judge(const uint8_t *data, size_t len)
     return status;
 }
 
+// Checks the first line of a request that is served.
 static void check_served(const char *request, size_t len)
 {
     size_t line = (size_t)((const char *)memchr(request, '\r', len) - request);
@@ -45,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_served((const char *)data, len);
         given = status;
     }
+    // A request of the largest length must have a status.
     FUZZ_MUST(whole < SCRAPE_REQUEST_MAX || given != 0);
     return 0;
 }

@@ -20,6 +20,7 @@ static void check_refusal(const struct err *e)
     FUZZ_MUST(e->kind == ERR_USAGE);
     for (const char *p = e->text; *p; p++)
         FUZZ_MUST(!iscntrl((unsigned char)*p));
+    // "story" is the place of what every story's scenario has.
     FUZZ_MUST(sscanf(e->text, FILE_NAME ":%zu:%zu: ", &line, &column) == 2 ||
               sscanf(e->text, "story:%zu:%zu: ", &line, &column) == 2);
     FUZZ_MUST(line >= 1 && column >= 1);
@@ -45,6 +46,7 @@ static void check_judged(const struct story *t)
     result_fini(&r);
 }
 
+// Writes the story with all defaults, reads that, and writes it again: both texts must be the same.
 static void check_round_trip(const struct story *t)
 {
     static struct story again;
