@@ -172,6 +172,7 @@ static bool build_fault(struct build *b, struct event *event, struct err *e)
     // The plan has the length that the fault really had.
     fault.end_ns = fault.at_ns + r->ended_ns - r->began_ns;
     r->spec = &b->t->scenario.faults[fault.spec];
+    // `left` is known if the event has the word, even with `never`.
     r->left_known = event_has(b->source, "left");
     r->undone = true;
     return append(&plan->faults, &faults, &fault, sizeof fault, e);

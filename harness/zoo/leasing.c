@@ -477,7 +477,7 @@ int leasing_run(const struct settings *settings, enum defect defect)
         bool ok = serve(&g, &e);
         if (!ok)
             log_line("PG", "%s", e.text);
-        // 75: after TERM, answers are missing or may not be recorded.
+        // 75 says that after TERM answers are missing, or may not be recorded.
         if (ok || stop_requested())
             code = !ok || count_unanswered(&g) > 0 ? 75 : 0;
         else if (e.kind == ERR_SCHEMA || e.kind == ERR_OUTPUT)
