@@ -26,7 +26,8 @@ static bool is_left_out(const struct writer *w, const char *path)
     return false;
 }
 
-// Appends a value; within quotes unless `verbatim`, or if all of its characters are safe.
+// Appends a value: as it is with `verbatim` or if all of its characters are safe, otherwise within
+// quotes.
 static void write_scalar(const struct node *n, bool verbatim, struct buf *out)
 {
     static const char safe[] =
