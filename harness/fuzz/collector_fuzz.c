@@ -45,7 +45,6 @@ static void check_field(struct field want, const char *got, size_t len)
     FUZZ_MUST(len == want.len && (len == 0 || memcmp(got, want.data, len) == 0));
 }
 
-// Decodes the line with the harness's decoder, which must read the fields of its tokens.
 static void check_line(const struct batch_line *line)
 {
     struct decoder *d = decoder_new(fuzz_key);

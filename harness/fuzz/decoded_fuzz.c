@@ -36,7 +36,6 @@ static PGresult *make_result(struct fuzz_bytes *in)
     return r;
 }
 
-// Checks the lines of an answer that was accepted; `taken` is how many were taken from it.
 static void check_lines(struct lines *l, int taken)
 {
     struct sign sign;
@@ -101,7 +100,6 @@ static void put_number(struct seed *s, uint64_t value, size_t bytes)
     put(s, big, bytes);
 }
 
-// Appends the cells of one row, in the order of the answer's columns.
 static void put_row(struct seed *s, uint32_t kind, uint64_t line, uint64_t id, const char *code)
 {
     put_number(s, kind, 4);

@@ -95,7 +95,6 @@ static bool same_judged(const struct judged *a, const struct judged *b)
     return same;
 }
 
-// Checks that two verdicts are the same, with all figures, reasons and examples.
 static void check_same(const struct result *a, const struct result *b)
 {
     FUZZ_MUST(a->verdict == b->verdict && a->reason_count == b->reason_count);
@@ -160,7 +159,6 @@ static void check_sound(const struct result *r, const struct history *h)
     FUZZ_MUST(r->verdict != VERDICT_INCONCLUSIVE || r->reason_count > 0);
 }
 
-// Writes the history and reads it again: the verdict must be the same.
 static void check_again(const struct history *h, const struct scenario *s, const struct result *r)
 {
     static struct history again;

@@ -38,7 +38,6 @@ static void read_all(struct reader *r, struct rng *rng, const uint8_t *bytes, si
     buf_fini(&pending);
 }
 
-// Checks that both readers have recorded the same.
 static void check_same(const struct reader *a, const struct reader *b)
 {
     FUZZ_MUST(a->tokens == b->tokens && a->log.line_count == b->log.line_count);
@@ -157,7 +156,6 @@ static void check_deliveries(const struct reader *r)
     FUZZ_MUST(next == r->log.delivery_count);
 }
 
-// Decodes each line of the output, and compares it with what the reader has recorded.
 static void check_lines(const struct reader *r, const uint8_t *bytes, size_t len)
 {
     const char *at = (const char *)bytes, *end = at + len;
@@ -197,7 +195,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 // --- seeds: what a correct collector writes ------------------------------------------
 
-// Writes a signed token to `out`, and returns its length.
 static size_t put_token(char *out, uint32_t number, int action)
 {
     char email[NAMES_MAX], login[NAMES_MAX];

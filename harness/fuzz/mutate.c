@@ -52,7 +52,6 @@ static void flip_bit(struct draft *d)
         d->data[below(d, d->len)] ^= (uint8_t)(1u << below(d, 8));
 }
 
-// Removes up to 16 bytes.
 static void erase(struct draft *d)
 {
     size_t at = below(d, d->len), n = below(d, 16) + 1;
@@ -68,7 +67,6 @@ static void cut_off(struct draft *d)
     d->len = below(d, d->len + 1);
 }
 
-// Inserts a piece of up to 64 bytes of `from`, which may be the input itself.
 static void copy_from(struct draft *d, const uint8_t *from, size_t from_len)
 {
     uint8_t piece[64];

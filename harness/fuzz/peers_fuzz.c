@@ -83,7 +83,6 @@ static void check_others(struct collector *c, const PGresult *r)
         FUZZ_MUST(c->now_ns - due->since_ns >= NS_PER_MS * (due->alive ? LEASE_MS : GRACE_MS));
 }
 
-// Gives the collector the next answer of the input.
 static void give_answer(struct collector *c, struct fuzz_bytes *in)
 {
     unsigned flags = fuzz_byte(in);

@@ -31,7 +31,6 @@ static struct {
     size_t len;
 } running;
 
-// Ends the program with a message and the text of errno.
 static void give_up(const char *what, const char *name)
 {
     fprintf(stderr, "%s: %s: %s\n", what, name, strerror(errno));
@@ -93,7 +92,6 @@ static void run_seed(const struct input *in)
 
 // --- inputs ------------------------------------------------------------------------------
 
-// Adds an empty input, with room for FUZZ_SEED_MAX bytes.
 static struct input *new_input(const char *name)
 {
     if (input_count == INPUTS_MAX) {
@@ -120,7 +118,6 @@ static void add_file(const char *path)
         give_up("cannot read", path);
 }
 
-// Adds a file, or all files below a folder except hidden ones.
 static void add_path(const char *path)
 {
     struct dirent **entries;
@@ -173,7 +170,6 @@ static void write_all(const char *folder)
     }
 }
 
-// Runs damaged copies of the inputs, the same ones each time.
 static void run_damaged(long count)
 {
     static uint8_t bytes[FUZZ_SEED_MAX];
@@ -190,7 +186,6 @@ static void run_damaged(long count)
     }
 }
 
-// Has the running input stored when a signal ends the program; SIGALRM says that it hangs.
 static void watch_signals(const char *program)
 {
     static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM};

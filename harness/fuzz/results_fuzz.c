@@ -82,7 +82,6 @@ static enum change other_way(enum change change)
     return change == CHANGE_BETTER ? CHANGE_WORSE : change;
 }
 
-// Compares two sides in both directions, and one side with itself.
 static void check_comparison(const struct side *base, const struct side *new)
 {
     struct comparison c, back, same;

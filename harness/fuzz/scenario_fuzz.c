@@ -150,7 +150,6 @@ static void store(const struct scenario *s, struct buf *yaml, struct buf *traces
     }
 }
 
-// Writes the scenario and reads it again: all fields must be the same.
 static void check_round_trip(const struct scenario *s)
 {
     struct buf yaml, *traces = calloc(s->load_count, sizeof *traces);

@@ -20,7 +20,6 @@ static int judge(const uint8_t *data, size_t len)
     return status;
 }
 
-// Checks the first line of a request that is served.
 static void check_served(const char *request, size_t len)
 {
     size_t line = (size_t)((const char *)memchr(request, '\r', len) - request);

@@ -46,7 +46,6 @@ static void check_judged(const struct story *t)
     result_fini(&r);
 }
 
-// Writes the story with all defaults, reads that, and writes it again: both texts must be the same.
 static void check_round_trip(const struct story *t)
 {
     static struct story again;

@@ -102,7 +102,6 @@ static void read_all(
     s->left = w.left;
 }
 
-// Reads four bytes, the highest first.
 static uint32_t read_u32(const char *at)
 {
     const unsigned char *b = (const unsigned char *)at;

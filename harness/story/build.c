@@ -129,7 +129,6 @@ static bool build_token(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-// Fails when the story does not have all tokens that the event names.
 static bool require_token(const struct build *b, const struct event *event, struct err *e)
 {
     return event->last < b->t->history.plan.token_count ||
@@ -178,7 +177,6 @@ static bool build_fault(struct build *b, struct event *event, struct err *e)
     return append(&plan->faults, &faults, &fault, sizeof fault, e);
 }
 
-// Fails when the story has no process with the number n.
 static bool require_process(struct build *b, const struct event *event, uint32_t n, struct err *e)
 {
     return n < b->t->history.log.process_count ||
@@ -211,7 +209,6 @@ static bool build_item(
     }
 }
 
-// Checks who wrote a line, and adds the line's deliveries.
 static bool build_line(struct build *b, struct event *event, struct err *e)
 {
     struct subject_log *log = &b->t->history.log;
@@ -404,7 +401,6 @@ static void settle_tokens(struct ledger *l, const struct event *tokens)
         l->tokens[t].flags |= TOKEN_SETTLED;
 }
 
-// Builds the events kind by kind, and makes the ledger as soon as it knows the tokens.
 static bool build_all(struct build *b, struct err *e)
 {
     const struct scenario *s = &b->t->scenario;

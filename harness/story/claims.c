@@ -21,7 +21,6 @@ static bool read_claim_number(struct words *w, double *number, struct err *e)
            origin_err(&at, e, "'%s' should be a number", word);
 }
 
-// Reads the next word, which must be `wanted`.
 static bool read_expected(struct words *w, const char *wanted, struct err *e)
 {
     struct origin at;
@@ -165,7 +164,6 @@ static bool nearly_equal(double a, double b)
     return fabs(a - b) < 0.0005 || (isnan(a) && isnan(b));
 }
 
-// True when as much was judged, and excused by each cause, as the claim says.
 static bool holds_judged(const struct claim *c, const struct result *r)
 {
     const struct judged *j = &r->judged[c->metric];
@@ -176,7 +174,6 @@ static bool holds_judged(const struct claim *c, const struct result *r)
     return holds;
 }
 
-// Appends a line that begins with the place of a claim.
 static void report_difference(const struct origin *at, struct buf *out, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 

@@ -229,7 +229,6 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
     return claims_read(&w, e);
 }
 
-// Reads all lines of a story's text; `path` is the file's name in errors.
 static bool read_lines(struct reader *r, const char *text, const char *path, struct err *e)
 {
     struct origin origin = {.file = path, .line = 1, .column = 1};

@@ -315,7 +315,6 @@ bool event_read_item(struct words *w, struct event *item, bool *end, struct err 
 
 // --- writing an event -----------------------------------------------------------------
 
-// Appends a time in ms, with as many decimals as it needs.
 static void write_ms(int64_t ns, struct buf *out)
 {
     int64_t size = ns < 0 ? -ns : ns, rest = size % NS_PER_MS;
@@ -361,7 +360,6 @@ static void write_value(const struct event *event, const struct event_word *word
     buf_append_str(out, word->type == VALUE_SHARE ? "%" : "");
 }
 
-// Appends the name of the event's kind, and its numbers or the fault's map.
 static void write_head(const struct event *event, struct buf *out)
 {
     const struct kind *k = &vocabulary[event->kind];

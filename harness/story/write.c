@@ -77,7 +77,6 @@ void write_event(struct writer *w, struct event *event)
 
 // --- what holds for the whole run -----------------------------------------------------------
 
-// Writes the `load` event, if it says more than the defaults.
 static void write_load(struct writer *w)
 {
     const struct load_result *load = &w->h->load;
@@ -90,7 +89,6 @@ static void write_load(struct writer *w)
     write_event(w, &event);
 }
 
-// Writes the `run` event, if it says more than the defaults.
 static void write_run(struct writer *w)
 {
     struct event event = {.kind = EVENT_RUN};
