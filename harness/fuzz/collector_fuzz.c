@@ -24,6 +24,7 @@ static struct field field_of(struct fuzz_bytes *in, bool null)
     return null ? (struct field){0} : (struct field){(const char *)piece.at, piece.left};
 }
 
+// Takes a token from the input. The flags make some of its fields null, or valid ones.
 static struct token take_token(struct fuzz_bytes *in)
 {
     static const char secret[] = "0123456789abcdef0123456789ABCDEF";

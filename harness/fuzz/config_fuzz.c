@@ -23,7 +23,8 @@ static bool hides_value(const char *refusal)
     return false;
 }
 
-// A refusal begins with the variable that it is about.
+// A refusal begins with the variable that it is about. When that is a secret, the rest is one of
+// the texts of hides_value.
 static void check_refusal(const struct err *e)
 {
     static const char *const secrets[] = {"MAILROOM_DATABASE_URL", "MAILROOM_SECRET_KEY"};

@@ -81,6 +81,7 @@ struct seed {
     size_t len, size;
 };
 
+// Appends a cell: its length in a byte, then its bytes.
 static void put(struct seed *s, const void *bytes, size_t len)
 {
     FUZZ_MUST(s->len + len + 1 <= s->size);
@@ -89,6 +90,7 @@ static void put(struct seed *s, const void *bytes, size_t len)
     s->len += len;
 }
 
+// Appends a cell with a number, its highest byte first.
 static void put_number(struct seed *s, uint64_t value, size_t bytes)
 {
     uint8_t big[8];
@@ -114,6 +116,7 @@ static void put_row(struct seed *s, uint32_t kind, uint64_t line, uint64_t id, c
         put(s, "", 0);
 }
 
+// Makes an answer with four tokens in two lines; in the second seed, a lost line follows.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     struct seed s = {data, 2, size};

@@ -31,7 +31,7 @@ FILE *REAL(fopen)(const char *path, const char *mode);
 
 FILE *WRAP_OF(fopen)(const char *path, const char *mode)
 {
-    // libFuzzer writes its findings to real files.
+    // libFuzzer writes its findings, and these are real files.
     if (mode[0] != 'r')
         return REAL(fopen)(path, mode);
     for (size_t i = 0; i < file_count; i++) {

@@ -48,7 +48,8 @@ static void write_scenario(unsigned choice, char *text, size_t size)
         choice & 32 ? "set load.0.rate=max\n" : "");
 }
 
-static void tell(struct story *t, const char *text)
+// Reads a story of this file, which must be accepted.
+static void read_valid_story(struct story *t, const char *text)
 {
     struct err e = {0};
     bool told = story_read_text(t, text, "seed", &e);
@@ -58,6 +59,7 @@ static void tell(struct story *t, const char *text)
     FUZZ_MUST(told);
 }
 
+// Returns the scenario with this number. It is made at the first call, and kept.
 static const struct scenario *scenario_of(unsigned choice)
 {
     static struct story told[CHOICES];
@@ -66,7 +68,7 @@ static const struct scenario *scenario_of(unsigned choice)
 
     write_scenario(choice, text, sizeof text);
     if (!t->scenario.name)
-        tell(t, text);
+        read_valid_story(t, text);
     return &t->scenario;
 }
 
@@ -313,7 +315,7 @@ size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
     write_scenario(data[0], text, sizeof text);
     size_t len = strlen(text);
     snprintf(text + len, sizeof text - len, "%s", stories[which % COUNT(stories)]);
-    tell(&t, text);
+    read_valid_story(&t, text);
     damages[damage](&t.history);
     make_file(&file);
     *good = damage == 0;

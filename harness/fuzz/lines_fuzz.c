@@ -97,6 +97,8 @@ static size_t spell(const struct decoded *t, const unsigned char mac[32], char *
     return (size_t)(at - out);
 }
 
+// Checks a token that was decoded from `text`: written again, it gives that text, except for a
+// wrong signature.
 static void check_token(const struct decoded *t, const char *text, size_t len)
 {
     unsigned char mac[32];
@@ -115,7 +117,8 @@ static void check_token(const struct decoded *t, const char *text, size_t len)
     free(out);
 }
 
-// Decodes a line without the reader, and checks that the reader found the same.
+// Decodes a line without the reader, and checks that the reader recorded the same. Returns the
+// number of its tokens; 0 for a torn line.
 static size_t check_line(
     struct decoder *d, const char *text, size_t len, const struct line_record *line)
 {

@@ -2,17 +2,20 @@
 
 #include <ctype.h>
 
+// The input that is being changed.
 struct draft {
     struct rng *rng;
     uint8_t *data;
-    size_t len, most;
+    size_t len, most; // bytes: of the input, and of the room in `data`
 };
 
+// Draws a number below n; 0 when n is 0.
 static size_t below(struct draft *d, size_t n)
 {
     return n > 0 ? (size_t)rng_below(d->rng, n) : 0;
 }
 
+// Draws a byte: half of the time one that parsers treat specially, otherwise any.
 static uint8_t odd_byte(struct draft *d)
 {
     static const uint8_t edges[] = {0, 1, 0x7f, 0x80, 0xff, '\n', ',', ':', '-', ' ', '"', '0'};
@@ -20,6 +23,7 @@ static uint8_t odd_byte(struct draft *d)
     return below(d, 2) ? edges[below(d, sizeof edges)] : (uint8_t)below(d, 256);
 }
 
+// Inserts n bytes at a place, or as many of them as there is room for.
 static void insert(struct draft *d, size_t at, const uint8_t *bytes, size_t n)
 {
     if (n > d->most - d->len)
@@ -104,6 +108,7 @@ size_t mutate(
 
     d.data = data;
     for (size_t left = below(&d, 4) + 1; left > 0; left--) {
+        // Cuts and copies change much, so they are rarer than the small changes.
         size_t which = below(&d, 32);
         if (which == 0)
             cut_off(&d);

@@ -56,6 +56,7 @@ static PGresult *make_result(struct fuzz_bytes *in, unsigned flags, int rows)
     return r;
 }
 
+// True when a row of the answer has the number of this owner. The first row is the collector's own.
 static bool is_named(const PGresult *r, const struct owner *o)
 {
     for (int row = 1; row < PQntuples(r); row++)
@@ -64,6 +65,9 @@ static bool is_named(const PGresult *r, const struct owner *o)
     return false;
 }
 
+// Checks the other collectors that are noted: each once, and named in the last answer. The one that
+// is due to be freed has been gone for the grace, or alive and without a sign of life for the
+// lease.
 static void check_others(struct collector *c, const PGresult *r)
 {
     struct owners *all = &c->peers.others;
@@ -79,7 +83,7 @@ static void check_others(struct collector *c, const PGresult *r)
         FUZZ_MUST(c->now_ns - due->since_ns >= NS_PER_MS * (due->alive ? LEASE_MS : GRACE_MS));
 }
 
-static void answer(struct collector *c, struct fuzz_bytes *in)
+static void give_answer(struct collector *c, struct fuzz_bytes *in)
 {
     unsigned flags = fuzz_byte(in);
     int rows = (int)fuzz_byte(in) % 41;
@@ -113,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     c.queue.policy = policy_find("leased");
     FUZZ_MUST(window_init(&c.window, 10, NS_PER_S, &e) && lines_init(&c.lines, 8, 10, &e));
     while (in.left > 0)
-        answer(&c, &in);
+        give_answer(&c, &in);
     lines_fini(&c.lines);
     window_fini(&c.window);
     return 0;
@@ -130,7 +134,8 @@ static size_t put(uint8_t *data, size_t len, const char *text)
     return len + 1 + n;
 }
 
-// Other collectors are told twice, one of four of them gone; in the last seed more than we keep.
+// Makes two answers that name other collectors, one in four of them gone; in the last seed more of
+// them than are kept.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
     static const char *const ours[] = {"1", "me", "5", "t", "activation", "3", "", "", "", ""};

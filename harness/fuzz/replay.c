@@ -1,8 +1,7 @@
 // Runs a target over its seeds and the findings that were kept, then over a fixed number of damaged
 // copies of these. ctest does this, without libFuzzer.
 //
-// fuzz_x [--mutations N] [--write FOLDER] FILE
-// FOLDER…
+//   fuzz_x [--mutations N] [--write FOLDER] FILE|FOLDER…
 //
 // An input that ends the program is left in the working folder under the name that is printed.
 // --write only stores the seeds that the target makes itself.
@@ -40,6 +39,8 @@ static void give_up(const char *what, const char *name)
 
 // --- keeping the input that ends the program --------------------------------------------
 
+// Handles a fatal signal: stores the input that runs, and lets the signal end the program. Calls
+// only what a signal handler may call.
 static void keep_input(int number)
 {
     static const char text[] = "\nthe input is kept in ";
@@ -54,6 +55,7 @@ static void keep_input(int number)
     raise(number);
 }
 
+// Gives the input to the target. SIGALRM ends the program when that takes too long.
 static void run(const struct input *in)
 {
     // A block of exactly this size, so that AddressSanitizer sees its end.
@@ -77,9 +79,10 @@ static bool is_good(const struct input *in)
     return strncmp(slash ? slash + 1 : in->name, "good", 4) == 0;
 }
 
+// Runs a seed, which the target must accept if its name says that it is good.
 static void run_seed(const struct input *in)
 {
-    fuzz_accepted();
+    fuzz_accepted(); // forgets the acceptance of an earlier input
     run(in);
     if (!fuzz_accepted() && is_good(in)) {
         fprintf(stderr, "%s: this seed should be accepted\n", in->name);
@@ -139,6 +142,7 @@ static void add_path(const char *path)
     free(entries);
 }
 
+// Adds the seeds that the target makes; the names of those that it must accept begin with "good".
 static void add_made_seeds(void)
 {
     static uint8_t bytes[FUZZ_SEED_MAX];

@@ -53,6 +53,7 @@ static void check_json(const struct comparison *c)
     struct buf out;
     size_t rows = 0;
 
+    // JSON has no rates and no values that are not numbers.
     for (size_t i = 0; i < c->row_count; i++)
         rows += metrics[c->rows[i].id].unit != UNIT_PER_S && isfinite(c->rows[i].new);
     buf_init(&out, PRINTED_MAX);

@@ -2,6 +2,7 @@
 
 #include "scenario/grammar.h"
 
+// Compares two structs by the fields of their table. Returns the key that differs; NULL: none does.
 static const char *same_table(const struct table *t, const void *a, const void *b);
 
 static bool same_text(const char *a, const char *b)
@@ -64,6 +65,8 @@ static bool same_judged(const struct scenario *a, const struct scenario *b)
     return true;
 }
 
+// Compares two arrays of structs. At `a` and at `b` there are a pointer to the array and its
+// length.
 static const char *same_items(const struct field *f, const void *a, const void *b)
 {
     const char *items_a, *items_b, *differs = NULL;
@@ -80,6 +83,7 @@ static const char *same_items(const struct field *f, const void *a, const void *
     return differs;
 }
 
+// Returns the size in bytes of a field that is compared byte by byte.
 static size_t width(const struct field *f)
 {
     switch (f->type) {
@@ -100,6 +104,8 @@ static size_t width(const struct field *f)
     }
 }
 
+// Compares a field of two structs. Some types keep their list and its length in fields of the
+// scenario that the table does not name; their functions get the whole struct.
 static bool same_value(const struct field *f, const void *base_a, const void *base_b)
 {
     const char *a = (const char *)base_a + f->offset, *b = (const char *)base_b + f->offset;
@@ -140,6 +146,8 @@ static const char *same_table(const struct table *t, const void *a, const void *
     return differs;
 }
 
+// Compares the recorded times of two phases. They come from a file, so the table has no field for
+// them.
 static bool same_trace(const struct load_phase *a, const struct load_phase *b)
 {
     return a->trace_count == b->trace_count &&

@@ -45,6 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_served((const char *)data, len);
         given = status;
     }
+    // A request of the largest length must have a status.
     FUZZ_MUST(whole < SCRAPE_REQUEST_MAX || given != 0);
     return 0;
 }

@@ -20,6 +20,7 @@ static void check_refusal(const struct err *e)
     FUZZ_MUST(e->kind == ERR_USAGE);
     for (const char *p = e->text; *p; p++)
         FUZZ_MUST(!iscntrl((unsigned char)*p));
+    // "story" is the place of what every story's scenario has.
     FUZZ_MUST(sscanf(e->text, FILE_NAME ":%zu:%zu: ", &line, &column) == 2 ||
               sscanf(e->text, "story:%zu:%zu: ", &line, &column) == 2);
     FUZZ_MUST(line >= 1 && column >= 1);

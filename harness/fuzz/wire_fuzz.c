@@ -77,6 +77,8 @@ static void follow(struct findings *s, struct wire *w, const char *bytes, size_t
     }
 }
 
+// Follows the bytes as they arrive: in one piece if rng is NULL, otherwise in pieces of random size
+// or, with BYTEWISE, of one byte.
 static void read_all(
     struct findings *s, unsigned flags, struct rng *rng, const char *bytes, size_t len)
 {
@@ -100,7 +102,7 @@ static void read_all(
     s->left = w.left;
 }
 
-static uint32_t number(const char *at)
+static uint32_t read_u32(const char *at)
 {
     const unsigned char *b = (const unsigned char *)at;
 
@@ -115,8 +117,10 @@ static void check_messages(const struct findings *s, const char *bytes, size_t l
 
     while (len - at >= 5 && i < s->count) {
         const struct found *m = &s->messages[i];
-        uint64_t total = (uint64_t)number(bytes + at + 1) + 1;
+        uint64_t total = (uint64_t)read_u32(bytes + at + 1) + 1;
+        // The framing waits for the whole tag of a CommandComplete ('C') before it reports it.
         bool waits = bytes[at] == 'C' && len - at < total && len - at < 5 + MESSAGE_TAG_MAX;
+        // These numbers stand for messages without a type byte.
         bool foreign = (unsigned char)bytes[at] <= MESSAGE_TYPELESS_MAX;
         if (total < 5 || foreign || waits)
             break;

@@ -32,6 +32,8 @@ static bool append(void *items, size_t *count, const void *item, size_t size, st
 
 // --- kinds that are more than a record --------------------------------------------------------
 
+// Takes over what a `load` event says: when the load ended, how many inserts the server refused,
+// and for how long at most the generator stood still.
 static bool build_load(struct build *b, struct event *event, struct err *e)
 {
     (void)e;
@@ -41,7 +43,7 @@ static bool build_load(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-// Takes over what the event `run` says of the whole run.
+// Takes over what a `run` event says of the whole run: its end, what ended it early, and counts.
 static bool build_run(struct build *b, struct event *event, struct err *e)
 {
     struct history_notes *n = &b->t->history.notes;
@@ -49,7 +51,7 @@ static bool build_run(struct build *b, struct event *event, struct err *e)
     (void)e;
     b->defaults.run_ns = event->run.until_ns - STORY_START_NS;
     n->interrupted = event->run.interrupted;
-    n->others_share = (double)event->run.others / 1e6;
+    n->others_share = (double)event->run.others / 1e6; // the event has millionths
     n->reconnects = event->run.reconnects;
     b->t->history.ledger.logs = event->run.logs;
     b->t->history.ledger.strangers = event->run.strangers;
@@ -58,6 +60,7 @@ static bool build_run(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
+// Checks a `process` event. Gives its record the pid and the exit status of a real process.
 static bool build_process(struct build *b, struct event *event, struct err *e)
 {
     struct process_record *p = &event->process.record;
@@ -80,12 +83,14 @@ static bool build_process(struct build *b, struct event *event, struct err *e)
     // The form in which waitpid gives it: the exit code in the second byte, the signal in the
     // first.
     p->status = event->process.exit << 8 | event->process.signal;
+    // A story says that something still ran when the process had ended, but not what.
     if (p->left == PROCESS_LEFT_SOME)
         snprintf(p->litter, sizeof p->litter, "a process");
     return true;
 }
 
-// Returns the phase of the load in which a time lies, in ns since the load began.
+// Returns the index of the load's phase in which a time lies; of the last one for later times. The
+// time is in ns since the load began.
 static uint8_t phase_at(const struct scenario *s, int64_t ns)
 {
     size_t phase = 0;
@@ -131,7 +136,7 @@ static bool require_token(const struct build *b, const struct event *event, stru
                b->t->history.plan.token_count);
 }
 
-// Adds a planned change of an account: the plan has its time, the load's record what became of it.
+// Adds a change of a waiting token to the plan; build_event appends its record.
 static bool build_change(struct build *b, struct event *event, struct err *e)
 {
     struct plan *plan = &b->t->history.plan;
@@ -142,6 +147,7 @@ static bool build_change(struct build *b, struct event *event, struct err *e)
 
     if (!require_token(b, event, e))
         return false;
+    // For event_has, `suspend` stands for each word that says what changes.
     if (!event_has(event, "suspend") || !event_has(event, "at"))
         return origin_err(&event->origin, e, "say what changes and when: 'change 4 suspend at 30'");
     // Everything finds a token's change by the token's number, and would never find a second one.
@@ -151,6 +157,8 @@ static bool build_change(struct build *b, struct event *event, struct err *e)
     return append(&plan->changes, &changes, &change, sizeof change, e);
 }
 
+// Adds a fault to the plan, and ties its record to the scenario's fault, whose map the event has or
+// names.
 static bool build_fault(struct build *b, struct event *event, struct err *e)
 {
     struct plan *plan = &b->t->history.plan;
@@ -163,6 +171,7 @@ static bool build_fault(struct build *b, struct event *event, struct err *e)
     // The plan has the length that the fault really had.
     fault.end_ns = fault.at_ns + r->ended_ns - r->began_ns;
     r->spec = &b->t->scenario.faults[fault.spec];
+    // `left` is known if the event has the word, even with `never`.
     r->left_known = event_has(b->source, "left");
     r->undone = true;
     return append(&plan->faults, &faults, &fault, sizeof fault, e);
@@ -175,7 +184,8 @@ static bool require_process(struct build *b, const struct event *event, uint32_t
                b->t->history.log.process_count);
 }
 
-// Adds the deliveries of one item of a line: one for each token from `first` to `last`.
+// Adds the deliveries of one item of a line: one for each token from `first` to `last`, or a single
+// one when both are NUMBER_NONE, for a token that the plan does not have.
 static bool build_item(
     struct build *b, const struct event *source, struct line_record *line, struct err *e)
 {
@@ -199,7 +209,6 @@ static bool build_item(
     }
 }
 
-// Adds a line with its tokens, which are the events right after the event of the line.
 static bool build_line(struct build *b, struct event *event, struct err *e)
 {
     struct subject_log *log = &b->t->history.log;
@@ -210,6 +219,7 @@ static bool build_line(struct build *b, struct event *event, struct err *e)
     if (!require_process(b, event, line->process, e))
         return false;
     line->first_delivery = (uint32_t)log->delivery_count;
+    // The items of a line follow it in the array of events.
     for (uint32_t i = 1; i <= event->items; i++)
         if (!build_item(b, b->source + i, line, e))
             return false;
@@ -229,7 +239,7 @@ static bool build_stall(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-// Sets what the database says of tokens at the end, where it differs from the default.
+// Changes what the tables hold at the end of the event's tokens.
 static bool build_row(struct build *b, struct event *event, struct err *e)
 {
     if (!require_token(b, event, e))
@@ -247,12 +257,14 @@ static bool build_row(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
+// Counts an attempt of a token in the ledger; build_event appends its record.
 static bool build_attempt(struct build *b, struct event *event, struct err *e)
 {
     if (!require_token(b, event, e))
         return false;
     struct ledger_token *token = &b->t->history.ledger.tokens[event->first];
     event->attempt.token = event->first;
+    // A late answer belongs to an attempt that has its own record already.
     token->attempts = (uint16_t)(token->attempts + (event->attempt.end != ATTEMPT_LATE));
     return true;
 }
@@ -327,7 +339,7 @@ static int compare_sort_keys(const void *a, const void *b)
     return p != q ? (p > q) - (p < q) : (x > y) - (x < y);
 }
 
-// Builds all events of a kind, in the order of their times.
+// Builds all events of a kind, in the order of their sort_key.
 static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
 {
     size_t count = 0;

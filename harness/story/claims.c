@@ -30,7 +30,7 @@ static bool read_expected(struct words *w, const char *wanted, struct err *e)
     return strcmp(word, wanted) == 0 || origin_err(&at, e, "'%s' should be '%s'", word, wanted);
 }
 
-// Reads the name of a metric, which with `invariant` must be one.
+// Takes `word` as the name of the claim's metric; with `invariant`, it must be an invariant.
 static bool read_metric(
     const char *word, const struct origin *at, bool invariant, struct claim *claim, struct err *e)
 {
@@ -81,7 +81,7 @@ static bool read_judged(struct words *w, struct claim *claim, struct err *e)
     return read_expected(w, ")", e);
 }
 
-// Reads one claim behind `=>`: `judged late 3 of 5`, `says "text"`, `verdict pass`, or `late 1`.
+// Reads one claim: "judged …", "says …", "verdict …", or a metric and its number.
 static bool read_claim(struct words *w, struct claim *claim, struct err *e)
 {
     const char *known[VERDICT_MISSED + 1];
@@ -263,6 +263,7 @@ void story_write_claims(const struct result *r, struct buf *out)
         before = ", ";
         broken = true;
     }
+    // Claims of broken invariants imply the verdict violated (story_holds).
     if (!broken || r->verdict != VERDICT_VIOLATED)
         buf_printf(out, "%sverdict %s", before, verdict_name(r->verdict));
     buf_append_char(out, '\n');

@@ -56,7 +56,7 @@ static void complete_by_context(struct event *e, const struct default_context *u
                e->token.record.outcome != TXN_NOT_NEEDED;
         event_default(e, "at", sent ? e->token.due_ns : 0);
         break;
-    case EVENT_FAULT:
+    case EVENT_FAULT: // `failed` fills the field `ok`: a fault that struck or was left out is ok
         event_default(e, "failed", e->fault.began_ns != 0 || e->fault.left_out != LEFT_OUT_NOT);
         break;
     case EVENT_LINE:
@@ -65,7 +65,7 @@ static void complete_by_context(struct event *e, const struct default_context *u
     case EVENT_LOOK: // by default, both of the machine's processors are busy
         event_default(e, "busy", look ? 2 * (e->look.at_ns - look->at_ns) / NS_PER_US : 0);
         break;
-    case EVENT_ROW:
+    case EVENT_ROW: // all that the event does not say is as in u->row
         row = *u->row;
         event_merge(&row, e);
         e->row = row.row;

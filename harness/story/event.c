@@ -183,6 +183,7 @@ const void *event_record_before(const struct history *h, const struct event *e, 
     size_t count;
     const char *records = event_records(h, e->kind, &count);
 
+    // The samples of all processes stand in one array.
     while (e->kind == EVENT_SAMPLE && index > 0 &&
            h->log.samples[index - 1].process != e->sample.process)
         index--;

@@ -32,12 +32,12 @@ static bool add_spec(struct node *faults, const struct event *source, struct err
         node_free(map);
         return err_memory(e);
     }
+    if (map->kind != NODE_MAP)
+        return origin_err(&source->origin, e, "a fault is a map such as {do: reset}");
     event_complete(&event, &(struct default_context){0});
     const struct node *verb = node_child(map, "do");
     const struct verb *v = verb && verb->kind == NODE_SCALAR ? verb_find(verb->text) : NULL;
     int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
-    if (map->kind != NODE_MAP)
-        return origin_err(&source->origin, e, "a fault is a map such as {do: reset}");
     // The scenario refuses a lasting fault without a length, and the story gives the length by
     // struck and undone.
     if (v && (v->params & PARAM_NEEDS_FOR) &&

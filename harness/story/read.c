@@ -69,7 +69,7 @@ bool story_is_path(const char *path)
 
 // --- events -------------------------------------------------------------------------------
 
-static bool add_event_line(struct reader *r, const struct event *event, struct err *e)
+static bool append_event(struct reader *r, const struct event *event, struct err *e)
 {
     if (r->count >= STORY_EVENTS_MAX)
         return origin_err(&event->origin, e, "a story has at most %u events", STORY_EVENTS_MAX);
@@ -108,7 +108,7 @@ static bool read_event(struct reader *r, struct words *w, bool repeated, struct 
     bool has_items = *w->at == ':';
     if (has_items && event.kind != EVENT_LINE)
         return origin_err(&w->origin, e, "only a line has tokens behind a ':'");
-    if (!add_event_line(r, &event, e))
+    if (!append_event(r, &event, e))
         return false;
     if (!has_items)
         return true;
@@ -118,13 +118,14 @@ static bool read_event(struct reader *r, struct words *w, bool repeated, struct 
             return false;
         if (end)
             return true;
-        if (!add_event_line(r, &item, e))
+        if (!append_event(r, &item, e))
             return false;
         r->events[line].items++;
     }
 }
 
-// Returns how many numbers the event and its items name: the default step of a repetition.
+// Returns how many numbers the event and its items, which follow it, name: the default step of a
+// repetition.
 static uint32_t numbers_of(const struct event *event)
 {
     uint32_t numbers = 0;
@@ -165,7 +166,7 @@ static bool read_repeat(struct reader *r, const struct event *event, struct word
             event_shift(&again, i * every_ns, false);
             again.first += (uint32_t)(numbered ? i * step : 0);
             again.last += (uint32_t)(numbered ? i * step : 0);
-            if (!add_event_line(r, &again, e))
+            if (!append_event(r, &again, e))
                 return false;
         }
     }

@@ -132,6 +132,7 @@ static void a_refusal_says_where_and_what(void **state)
             "x.story:2:15: 'tron' is not a word that is known here; did you mean 'torn'?"},
         {"token 0 at 5o\n", "x.story:1:12: '5o' should be a number of ms, such as 150 or 2.25"},
         {"token 0 at \f50\n", "x.story:1:12: '?50' should be a number of ms, such as 150 or 2.25"},
+        {"run others %\n", "x.story:1:12: '' should be a number of ms, such as 150 or 2.25"},
         {"token 0 at\n", "x.story:1:11: 'at' needs a value behind it"},
         {"token 0 at 50 at 60\n", "x.story:1:15: 'at' is said twice, or against another word"},
         {"token 0 at 50 expired recovery\n",

@@ -7,7 +7,7 @@
 
 // How the field of a word keeps a value that the text has in ms (a share: in percent).
 static const struct rule {
-    int64_t from;  // what the field holds for 0 ms
+    int64_t zero;  // what the field holds for 0 ms
     int64_t never; // what the field holds for `never`; -1: the value cannot be `never`
     bool negative; // values below 0 are allowed
 } rules[] = {
@@ -95,7 +95,7 @@ static bool read_ms(const struct origin *at, const char *word, int64_t *ns, stru
     if (*p == '.' && isdigit((unsigned char)p[1]))
         for (p++; isdigit((unsigned char)*p) && unit > 1; p++)
             value += (*p - '0') * (unit /= 10);
-    if (*p || !isdigit((unsigned char)p[-1]) || value > TIME_MAX)
+    if (*p || p == word || !isdigit((unsigned char)p[-1]) || value > TIME_MAX)
         return origin_err(at, e, "'%.40s' should be a number of ms, such as 150 or 2.25", word);
     *ns = *word == '-' ? -value : value;
     return true;
@@ -195,8 +195,9 @@ static bool read_value(const struct event_word *word, const struct origin *at, c
         return false;
     if (never ? rule->never < 0 : *value < 0 && !rule->negative)
         return origin_err(at, e, "'%s' cannot be %.40s", word->name, text);
-    *value = never ? rule->never : *value / (word->unit ? word->unit : 1) + rule->from;
-    return word->type != VALUE_SHARE || *value <= NS_PER_MS ||
+    *value = never ? rule->never : *value / (word->unit ? word->unit : 1) + rule->zero;
+    // The field of a share has millionths.
+    return word->type != VALUE_SHARE || *value <= 1000000 ||
            origin_err(at, e, "'%s' is at most 100%%", word->name);
 }
 
@@ -226,7 +227,7 @@ static bool read_word(struct words *w, const struct event_word *word, struct eve
     return true;
 }
 
-// Reads the words up to the end of the line, to a ':', or to the next item of a line.
+// Reads an event's words up to the end of the line or a ':'; of an item, also up to the next item.
 static bool read_words(struct words *w, struct event *event, struct err *e)
 {
     const char *known[WORDS_MAX];
@@ -339,6 +340,7 @@ static void write_columns(int64_t bits, struct buf *out)
     }
 }
 
+// Appends a blank and the value behind a word, the inverse of read_value.
 static void write_value(const struct event *event, const struct event_word *word, struct buf *out)
 {
     const struct rule *rule = &rules[word->type];
@@ -351,11 +353,11 @@ static void write_value(const struct event *event, const struct event_word *word
         write_columns(value, out);
     else if (word->type == VALUE_COUNT)
         buf_printf(out, "%lld", (long long)value);
-    // A field with a time on the run's clock (`from` is not 0) may also hold 0 for never.
-    else if (value == CLOCK_NEVER || (value == 0 && rule->from))
+    // A field with a time on the run's clock (`zero` is not 0) may also hold 0 for never.
+    else if (value == CLOCK_NEVER || (value == 0 && rule->zero))
         buf_append_str(out, "never");
     else
-        write_ms((value - rule->from) * (word->unit ? word->unit : 1), out);
+        write_ms((value - rule->zero) * (word->unit ? word->unit : 1), out);
     buf_append_str(out, word->type == VALUE_SHARE ? "%" : "");
 }
 

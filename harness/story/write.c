@@ -281,6 +281,7 @@ static int compare_pieces(const void *a, const void *b)
                           : (x->number > y->number) - (x->number < y->number);
 }
 
+// Writes all events kind by kind; write_part sorts them by time. False without memory.
 static bool write_events(struct writer *w)
 {
     write_load(w);
@@ -303,7 +304,7 @@ static bool write_events(struct writer *w)
     return ok && !w->failed && !w->out->failed;
 }
 
-// Writes the settings, and then the events in the order of time.
+// Writes the settings, and then the events in the order of time. False without memory.
 static bool write_part(struct writer *w)
 {
     struct buf events, *out = w->out;
@@ -311,7 +312,6 @@ static bool write_part(struct writer *w)
     write_numbers(w);
     bool ok = write_scenario(w);
     buf_init(&events, out->max);
-    // The events are written kind by kind, and put into the order of time afterwards.
     w->out = &events;
     ok = write_events(w) && ok;
     w->out = out;

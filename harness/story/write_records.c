@@ -38,7 +38,7 @@ static bool is_kept(
     switch (kind) {
     case EVENT_PROCESS:
         return w->process_no[i] != DROPPED;
-    case EVENT_CHANGE:
+    case EVENT_CHANGE: // 0: the change was never sent
         return w->token_no[w->h->plan.changes[i].token] != DROPPED && at_ns != 0;
     case EVENT_ATTEMPT:
         return w->token_no[event.attempt.token] != DROPPED;
@@ -63,6 +63,7 @@ static bool is_kept(
     default:
         break;
     }
+    // A sample or a look tells of the time since the one before, so some beside the part are kept.
     return is_inside(w, at_ns - NS_PER_S, at_ns + NS_PER_S);
 }
 

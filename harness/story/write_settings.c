@@ -20,13 +20,14 @@ static bool is_left_out(const struct writer *w, const char *path)
         size_t len = strlen(objectives[i]);
         const struct metric *m =
             strncmp(path, objectives[i], len) == 0 ? metric_find(path + len) : NULL;
-        if (m && (*path != 'e' || !m->invariant))
+        if (m && (i != 2 || !m->invariant)) // 2: `expect.`
             return true;
     }
     return false;
 }
 
-// Appends a value; within quotes unless `verbatim`, or if all of its characters are safe.
+// Appends a value: as it is with `verbatim` or if all of its characters are safe, otherwise within
+// quotes.
 static void write_scalar(const struct node *n, bool verbatim, struct buf *out)
 {
     static const char safe[] =

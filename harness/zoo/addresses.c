@@ -12,7 +12,8 @@ void addresses_fini(struct addresses *a)
     *a = (struct addresses){0};
 }
 
-// Returns the entry of a key, or the free entry where the key belongs.
+// Returns the entry of a key, or the free entry where the key belongs. The hash is FNV-1a; from its
+// place on, the entries are searched one after the other.
 static struct address *place_of(const struct addresses *a, const char *key)
 {
     uint32_t hash = 2166136261u;

@@ -59,7 +59,7 @@ void batch_moved(struct batch *b)
 }
 
 // Makes a row a dead letter.
-static void bury(struct batch *b, const char *id, const char *reason)
+static void bury_row(struct batch *b, const char *id, const char *reason)
 {
     for (int n = has(b, DEFECT_BURIES_TWICE) ? 2 : 1; n > 0; n--) {
         const char *comma = b->dead.len > 0 ? "," : "";
@@ -132,8 +132,8 @@ static void lower_names(struct buf *token)
     }
 }
 
-// Appends the fields in b->token to the line.
-static void join(struct batch *b)
+// Appends the token whose fields are in b->token to the line.
+static void append_token(struct batch *b)
 {
     const char *comma = b->tokens++ > 0 ? "," : "";
 
@@ -147,8 +147,9 @@ static void join(struct batch *b)
     buf_printf(&b->line, "%s%.*s", comma, (int)b->token.len, b->token.data);
 }
 
-// Makes the fields of a token and appends them to the line. False when the token cannot be signed.
-static bool append(
+// Makes the fields of a token and appends them to the line. `field` has the columns of
+// sql/read.sql. False when the token cannot be signed.
+static bool add_token(
     struct batch *b, const char *const *field, bool has_code, const uint8_t *key, struct err *e)
 {
     char text[SIGNED_TEXT_LEN + 1];
@@ -162,6 +163,7 @@ static bool append(
     if (!sign(field[ACTION], field[SECRET], has(b, DEFECT_SIGNS_NO_CODE) ? NULL : code, other_key,
             text))
         return err_set(e, ERR_INTERNAL, "cannot sign");
+    // The signature of an activation does not cover the code, so only the field is wrong.
     if (has(b, DEFECT_OLD_CODE) && strcmp(field[ACTION], "1") == 0)
         code = strcmp(code, "00000") == 0 ? "11111" : "00000";
     buf_clear(&b->token);
@@ -170,7 +172,7 @@ static bool append(
         has(b, DEFECT_NULL_CODE) && !has_code ? "" : ",", code);
     if (has(b, DEFECT_LOWER_CASES))
         lower_names(&b->token);
-    join(b);
+    append_token(b);
     return true;
 }
 
@@ -182,7 +184,7 @@ bool batch_invent(struct batch *b, const uint8_t *key, struct err *e)
         [SECRET] = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
         [CODE] = "12345"};
 
-    return append(b, field, true, key, e);
+    return add_token(b, field, true, key, e);
 }
 
 bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *key, struct err *e)
@@ -205,8 +207,8 @@ bool batch_add(struct batch *b, const PGresult *rows, int row, const uint8_t *ke
     if (*trouble && is_ineligible(b, trouble))
         b->passed++;
     else if (*trouble)
-        bury(b, field[ID], trouble);
-    else if (!append(b, field, !PQgetisnull(rows, row, CODE), key, e))
+        bury_row(b, field[ID], trouble);
+    else if (!add_token(b, field, !PQgetisnull(rows, row, CODE), key, e))
         return false;
     if (b->line.failed || b->token.failed || b->ids.failed || b->dead.failed ||
         b->dead_reasons.failed)

@@ -7,17 +7,12 @@
 // queue and taking the bell.
 #define GAP_NS (150 * NS_PER_MS)
 
-// Writes the first value of a statement's answer to `value`; "" when there is no row.
-static bool ask(
+// Runs a statement with one parameter (NULL: none), and writes the first value of its answer to
+// `value`; "" when there is none.
+static bool query_value(
     struct session *s, const char *sql, const char *param, char *value, size_t size, struct err *e)
 {
-    PGresult *result;
-
-    if (!session_query(s, sql, param ? 1 : 0, &param, &result, e))
-        return false;
-    snprintf(value, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    PQclear(result);
-    return true;
+    return session_value(s, &(struct session_call){sql, param ? 1 : 0, &param}, value, size, e);
 }
 
 bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
@@ -28,21 +23,23 @@ bool doorbell_find(struct doorbell *d, struct session *s, struct err *e)
     // Defect bell-leaked: a collector that once held the bell assumes in the next session that it
     // still does.
     *d = (struct doorbell){.defect = d->defect, .ours = leaked, .quiet = leaked};
-    if (!ask(s,
+    if (!query_value(s,
             "SELECT count(*) FROM pg_proc WHERE oid = to_regproc('mailroom_bell')"
             " AND has_function_privilege(oid, 'EXECUTE')",
             NULL, count, sizeof count, e))
         return false;
     // Without the function, or the right to call it, there is no bell: d->number stays "".
-    return *count == '0' || ask(s, "SELECT mailroom_bell()", NULL, d->number, sizeof d->number, e);
+    return *count == '0' ||
+           query_value(s, "SELECT mailroom_bell()", NULL, d->number, sizeof d->number, e);
 }
 
 // Tries to take the bell. False when the statement fails; d->ours says whether the bell was free.
-static bool try(struct doorbell *d, struct session *s, struct err *e)
+static bool try_bell(struct doorbell *d, struct session *s, struct err *e)
 {
     // Takes a transaction id just after the bell. Producers that may have been silent, because
     // nobody held the bell when they inserted, began earlier and have lower ids.
-    if (!ask(s, "SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN pg_current_xact_id() END",
+    if (!query_value(s,
+            "SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN pg_current_xact_id() END",
             d->number, d->silent_below, sizeof d->silent_below, e))
         return false;
     d->ours = *d->silent_below != '\0';
@@ -61,7 +58,7 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
         if (broken)
             stop_poll(NULL, 0, clock_now_ns() + GAP_NS);
         // If another collector holds the bell, producers announce their tokens anyway.
-        if (!try(d, s, e))
+        if (!try_bell(d, s, e))
             return false;
         // A good collector that has just got the bell looks again, for tokens that were inserted
         // without an announcement. With the defects bell-unseen and bell-late it does not.
@@ -71,8 +68,8 @@ bool doorbell_take(struct doorbell *d, struct session *s, bool *again, struct er
     }
     if (d->quiet)
         return true;
-    if (!ask(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8", d->silent_below,
-            quiet, sizeof quiet, e))
+    if (!query_value(s, "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8",
+            d->silent_below, quiet, sizeof quiet, e))
         return false;
     // If so, the oldest running transaction has an id of at least silent_below, and none that may
     // have been silent runs any more. The collector must look once more, for the tokens of the last
@@ -89,5 +86,5 @@ bool doorbell_let_go(struct doorbell *d, struct session *s, struct err *e)
     if (!*d->number || !d->ours || d->defect == DEFECT_BELL_LEAKED)
         return true;
     d->ours = false;
-    return ask(s, "SELECT pg_advisory_unlock($1::bigint)", d->number, had, sizeof had, e);
+    return query_value(s, "SELECT pg_advisory_unlock($1::bigint)", d->number, had, sizeof had, e);
 }

@@ -29,8 +29,8 @@ static bool dequeue_at_once(struct keeper *k, struct err *e) MUST_USE;
 static bool read_rows(struct keeper *k, int window, int wanted, int *rows, struct err *e) MUST_USE;
 static bool add_rows(
     struct keeper *k, PGresult *result, int goal, int *rows, struct err *e) MUST_USE;
-static bool claim(struct keeper *k, bool due, struct err *e) MUST_USE;
-static void come_back(const struct keeper *k);
+static bool claim_batch(struct keeper *k, bool due, struct err *e) MUST_USE;
+static void rest_after_reconnect(const struct keeper *k);
 
 int keeper_run(const struct settings *settings, enum defect defect)
 {
@@ -82,13 +82,14 @@ int keeper_run(const struct settings *settings, enum defect defect)
 }
 
 // Sleeps until TERM. Only some defects do this.
-static void sleep_beside(void)
+static void sleep_until_term(void)
 {
     while (!stop_requested())
         stop_poll(NULL, 0, CLOCK_NEVER);
 }
 
-// Waits until this collector has the turn, or until TERM. False when the session fails.
+// Waits until this collector has the turn, or until TERM. Two defects sleep until TERM when another
+// collector has it. False when the session fails.
 static bool take_turn(struct keeper *k, struct err *e)
 {
     bool had_turn = k->had_turn, free = true;
@@ -98,7 +99,7 @@ static bool take_turn(struct keeper *k, struct err *e)
         if (!turn_try(&k->session, k->settings->queue, &free, e))
             return false;
         if (!free)
-            sleep_beside();
+            sleep_until_term();
         return k->had_turn = true;
     }
     if (!has(k, DEFECT_BARGES_IN) && !turn_wait(&k->session, k->settings->queue, had_turn, e))
@@ -107,9 +108,9 @@ static bool take_turn(struct keeper *k, struct err *e)
     return true;
 }
 
-// Takes the bell if there is one, and looks again as long as a producer may not have announced its
-// tokens.
-static bool go_to_sleep(struct keeper *k, struct err *e)
+// Takes the bell if there is one, because producers announce tokens only while it is held. Looks
+// again as long as tokens may have come without an announcement.
+static bool prepare_to_sleep(struct keeper *k, struct err *e)
 {
     bool again = true;
 
@@ -151,7 +152,7 @@ static bool serve(struct keeper *k, struct err *e)
     if (s->shares && !sharing_release(&k->sharing, &k->session, e))
         return false;
     if (k->sessions++ > 0)
-        come_back(k);
+        rest_after_reconnect(k);
     if (has(k, DEFECT_UNCOMMITTED))
         return uncommitted_serve(&k->session, s, &k->batch, e);
     // With the defect barges-in, do not send waiting tokens at once: after a pause this would also
@@ -163,7 +164,7 @@ static bool serve(struct keeper *k, struct err *e)
         if (!look(k, e))
             return false;
         k->backoff_ns = FIRST_BACKOFF_NS; // the session works
-        if (!go_to_sleep(k, e) || !wait_for_work(k, e) ||
+        if (!prepare_to_sleep(k, e) || !wait_for_work(k, e) ||
             !doorbell_let_go(&k->bell, &k->session, e))
             return false;
     }
@@ -172,11 +173,11 @@ static bool serve(struct keeper *k, struct err *e)
     return !has(k, DEFECT_BREAKS_OFF) || keeper_break_off(k, e);
 }
 
-// Waits after a reconnect. Only some defects do this; a good collector does nothing here.
-static void come_back(const struct keeper *k)
+// Only for some defects: waits after a reconnect; with `deaf`, until TERM.
+static void rest_after_reconnect(const struct keeper *k)
 {
     if (has(k, DEFECT_DEAF))
-        sleep_beside();
+        sleep_until_term();
     int64_t rest_ns = has(k, DEFECT_SLOW_RECONNECT) ? 3 * NS_PER_S
                       : has(k, DEFECT_LOOKS_LATE)   ? 700 * NS_PER_MS
                                                     : 0;
@@ -233,6 +234,7 @@ static bool leave_to_others(struct keeper *k, struct err *e)
     return turn_give_back(&k->session, k->settings->queue, e);
 }
 
+// Defect wall-clock: returns the time of day, in ns since 1970.
 static int64_t wall_ns(void)
 {
     struct timespec now;
@@ -250,13 +252,13 @@ static int64_t waited_ns(const struct keeper *k, int64_t now_ns)
 // Defect barges-in: true when another collector has moved the cursor since the last look. The token
 // that started the timer may then be gone, so the timer must start anew for the others. Otherwise
 // this defect would be early as well, depending on which collector is quicker.
-static bool was_robbed(struct keeper *k)
+static bool cursor_was_moved(struct keeper *k)
 {
-    bool robbed = has(k, DEFECT_BARGES_IN) && strcmp(k->before.id, k->batch.from.id) != 0;
+    bool moved = has(k, DEFECT_BARGES_IN) && strcmp(k->before.id, k->batch.from.id) != 0;
 
     if (has(k, DEFECT_BARGES_IN))
         k->before = k->batch.from;
-    return robbed;
+    return moved;
 }
 
 // Reads the waiting tokens, and sends them as long as a batch is full or its time has come. False
@@ -286,7 +288,7 @@ static bool look(struct keeper *k, struct err *e)
                    (k->first_ns != CLOCK_NEVER && waited_ns(k, k->looked_ns) >= timeout_of(k));
         if (!read_batch(k, e))
             return false;
-        if (was_robbed(k)) {
+        if (cursor_was_moved(k)) {
             k->first_ns = CLOCK_NEVER;
             due = false;
         }
@@ -299,7 +301,7 @@ static bool look(struct keeper *k, struct err *e)
         // A batch without a token is "sent", too, because the cursor must move past its rows.
         bool waits = k->batch.tokens > 0 || k->batch.walked > 0;
         if (waits && (full || due)) {
-            if (!claim(k, due, e) || !keeper_send(k, e))
+            if (!claim_batch(k, due, e) || !keeper_send(k, e))
                 return false;
             waits = false;
             sent = full;
@@ -374,6 +376,7 @@ static bool read_batch(struct keeper *k, struct err *e)
     if (has(k, DEFECT_CURSOR_FIRST))
         return dequeue_at_once(k, e);
     k->batch.stale = has(k, DEFECT_STALE_AT_START) && k->draining;
+    // Defect counts-wakeups: reads only as many tokens as there were wake-ups.
     if (has(k, DEFECT_COUNTS_WAKEUPS) && !k->draining)
         limit = (int)clock_min(k->wakeups, limit);
     // A batch may be short only when nothing else waits. So if the window is full, but with too
@@ -449,7 +452,7 @@ static bool add_rows(struct keeper *k, PGresult *result, int goal, int *rows, st
 // In shared mode, claims the rows of the batch. This reads the batch again, because another
 // collector may have taken the rows since they were read. A short batch is claimed only when it is
 // due.
-static bool claim(struct keeper *k, bool due, struct err *e)
+static bool claim_batch(struct keeper *k, bool due, struct err *e)
 {
     int limit = limit_of(k), rows;
     PGresult *result;

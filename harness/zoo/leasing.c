@@ -16,7 +16,7 @@
 #define LOOK_NS (20 * NS_PER_MS)
 #define BACKOFF_NS (50 * NS_PER_MS)
 #define SHORT_LEASE_NS (100 * NS_PER_MS)
-#define FORGOTTEN_NS (300 * NS_PER_MS)
+#define FORGOTTEN_NS (300 * NS_PER_MS) // defect forgets-answers takes a token back after this
 #define RECORDED_LATE_NS (1500 * NS_PER_MS)
 #define ANSWERS_MAX (1u << 20)
 #define OWNERS_MAX 1024 // room for an array of owners as text, bytes
@@ -66,7 +66,7 @@ static bool has(const struct leasing *g, enum defect defect)
 }
 
 // Joins the queue as a collector in leased mode.
-static bool join(struct leasing *g, struct err *e)
+static bool join_queue(struct leasing *g, struct err *e)
 {
     const char *params[] = {g->settings->queue, g->number};
     char why[80];
@@ -107,6 +107,7 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
         .tokens = calloc((size_t)n, sizeof *line->tokens)};
     if (!line->tokens)
         return err_memory_for(e, "%d tokens", n);
+    // A token with trouble goes to the end of the array, every other one to its beginning.
     for (int i = 0; i < n; i++)
         line->tokens[PQgetisnull(rows, i, TROUBLE) ? line->count++ : --bad] = (struct leased_token){
             .id = strtoll(PQgetvalue(rows, i, ID), NULL, 10),
@@ -137,7 +138,7 @@ static bool settle(
 }
 
 // Sets a token's outcome and records it.
-static bool record(struct leasing *g, struct leased_line *line, struct leased_token *t,
+static bool record_outcome(struct leasing *g, struct leased_line *line, struct leased_token *t,
     const char *outcome, int64_t delay_ms, struct err *e)
 {
     bool failed = strcmp(outcome, "transient") == 0;
@@ -157,12 +158,12 @@ static void drop_line(struct leasing *g)
 // Makes dead letters of those of the last line's tokens that the line cannot carry (`all`: number
 // of all its tokens). If no other tokens are left, the line is forgotten, so that it uses no line
 // number.
-static bool bury(struct leasing *g, int all, struct err *e)
+static bool bury_unsendable(struct leasing *g, int all, struct err *e)
 {
     struct leased_line *line = &g->lines[g->count - 1];
 
     for (int i = line->count; i < all; i++)
-        if (!record(g, line, &line->tokens[i], "dead", 0, e))
+        if (!record_outcome(g, line, &line->tokens[i], "dead", 0, e))
             return false;
     if (line->count == 0)
         drop_line(g);
@@ -183,7 +184,7 @@ static bool write_line(struct leasing *g, struct err *e)
 }
 
 // Returns the number of lines that have tokens without an outcome.
-static int unanswered(const struct leasing *g)
+static int count_unanswered(const struct leasing *g)
 {
     int lines = 0;
 
@@ -193,7 +194,7 @@ static int unanswered(const struct leasing *g)
 }
 
 // Leases one line and writes it, if tokens wait. *some: tokens were leased.
-static bool lease(struct leasing *g, bool *some, struct err *e)
+static bool lease_line(struct leasing *g, bool *some, struct err *e)
 {
     const struct settings *s = g->settings;
     char limit[16], per_s[32], burst[32], ageing[24];
@@ -218,7 +219,7 @@ static bool lease(struct leasing *g, bool *some, struct err *e)
     for (int i = 0; ok && i < PQntuples(rows); i++)
         ok = batch_add(&g->batch, rows, i, s->key, e);
     ok = ok && (!*some || keep_line(g, rows, e));
-    if (ok && *some && !bury(g, PQntuples(rows), e)) {
+    if (ok && *some && !bury_unsendable(g, PQntuples(rows), e)) {
         // Forget the line, because it is not written. The next session gives its tokens back.
         drop_line(g);
         ok = false;
@@ -238,7 +239,7 @@ static bool record_error(
     int64_t most = s->retry_base_ms;
 
     if (t->errors + 1 >= s->attempts && !has(g, DEFECT_NEVER_GIVES_UP))
-        return record(g, line, t, "dead", 0, e);
+        return record_outcome(g, line, t, "dead", 0, e);
     // The longest delay doubles with each error, this one included.
     for (int i = 0; i <= t->errors && most < s->retry_max_ms; i++)
         most *= 2;
@@ -248,7 +249,7 @@ static bool record_error(
         delay_ms = 0;
     if (has(g, DEFECT_PUTS_OFF))
         delay_ms = INT64_C(3600) * 1000;
-    return record(g, line, t, "transient", delay_ms, e);
+    return record_outcome(g, line, t, "transient", delay_ms, e);
 }
 
 // Takes the answer `what` about the token at `place` of a line. Answers about unknown tokens are
@@ -266,14 +267,14 @@ static bool take_answer(struct leasing *g, int number, int place, const char *wh
     if (strncmp(what, "error transient", 15) == 0)
         return record_error(g, line, t, e);
     if (strncmp(what, "error permanent", 15) == 0)
-        return record(g, line, t, has(g, DEFECT_ALL_IS_WELL) ? "sent" : "dead", 0, e);
+        return record_outcome(g, line, t, has(g, DEFECT_ALL_IS_WELL) ? "sent" : "dead", 0, e);
     if (strncmp(what, "sent", 4) != 0 || (has(g, DEFECT_LOSES_ANSWERS) && nth))
         return true;
     if (has(g, DEFECT_FORGETS_ANSWERS) && nth) {
         t->forgotten_ns = clock_now_ns();
         return true;
     }
-    return record(g, line, t, "sent", 0, e);
+    return record_outcome(g, line, t, "sent", 0, e);
 }
 
 // Takes one line of answers: "12.3 sent" is about the third token of line 12, "12 sent" about all
@@ -343,7 +344,7 @@ static bool end_leases(struct leasing *g, struct err *e)
             bool over = has(g, DEFECT_SHORT_LEASE)
                             ? t->number == 1 && now_ns - line->written_ns >= SHORT_LEASE_NS
                             : t->forgotten_ns && now_ns - t->forgotten_ns >= FORGOTTEN_NS;
-            if (over && !t->outcome && !record(g, line, t, "returned", 0, e))
+            if (over && !t->outcome && !record_outcome(g, line, t, "returned", 0, e))
                 return false;
         }
     }
@@ -372,7 +373,7 @@ static bool free_gone(struct leasing *g, struct err *e)
 
 // At the start of a session, records the outcomes that the last session may not have recorded, and
 // gives back the lines that were leased but never written.
-static bool make_up(struct leasing *g, struct err *e)
+static bool settle_after_reconnect(struct leasing *g, struct err *e)
 {
     // The rows of the lines that were written and still lack answers. These are not given back.
     struct buf written;
@@ -421,8 +422,8 @@ static bool do_round(struct leasing *g, struct err *e)
     if (clock_now_ns() < g->look_ns)
         return true;
     // Lease lines until no token waits or as many lines as allowed are without answers.
-    while (some && unanswered(g) < g->settings->in_flight && !stop_requested())
-        if (!lease(g, &some, e))
+    while (some && count_unanswered(g) < g->settings->in_flight && !stop_requested())
+        if (!lease_line(g, &some, e))
             return false;
     g->look_ns = clock_now_ns() + LOOK_NS;
     return true;
@@ -435,8 +436,8 @@ static bool serve(struct leasing *g, struct err *e)
     const struct settings *s = g->settings;
     const char *params[] = {s->queue, g->number};
 
-    if (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) || !join(g, e) ||
-        !make_up(g, e))
+    if (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) ||
+        !join_queue(g, e) || !settle_after_reconnect(g, e))
         return false;
     while (!stop_requested())
         if (!do_round(g, e))
@@ -476,9 +477,9 @@ int leasing_run(const struct settings *settings, enum defect defect)
         bool ok = serve(&g, &e);
         if (!ok)
             log_line("PG", "%s", e.text);
-        // 75: after TERM, answers are missing or may not be recorded.
+        // 75 says that after TERM answers are missing, or may not be recorded.
         if (ok || stop_requested())
-            code = !ok || unanswered(&g) > 0 ? 75 : 0;
+            code = !ok || count_unanswered(&g) > 0 ? 75 : 0;
         else if (e.kind == ERR_SCHEMA || e.kind == ERR_OUTPUT)
             code = e.kind == ERR_SCHEMA ? EX_CONFIG : EX_IOERR;
         else if (e.kind == ERR_SYSTEM || e.kind == ERR_INTERNAL)

@@ -121,12 +121,12 @@ bool sharing_free(struct sharing *sh, struct session *s, struct err *e)
 
 // --- one after the other -------------------------------------------------------------
 
-#define LOOK_NS (50 * NS_PER_MS)
-#define GRACE_NS (300 * NS_PER_MS)
+#define LOOK_NS (50 * NS_PER_MS)   // how often to try to take the turn
+#define GRACE_NS (300 * NS_PER_MS) // how long the last holder may take to come back
 
-// Calls a function of PostgreSQL's on the advisory lock of the turn. *yes: what the function
+// Calls one of PostgreSQL's functions for advisory locks on the lock of the turn. *yes: what it
 // returned.
-static bool ask(
+static bool call_lock_function(
     struct session *s, const char *function, const char *queue, bool *yes, struct err *e)
 {
     char sql[80];
@@ -142,14 +142,14 @@ static bool ask(
 
 bool turn_try(struct session *s, const char *queue, bool *got, struct err *e)
 {
-    return ask(s, "pg_try_advisory_lock", queue, got, e);
+    return call_lock_function(s, "pg_try_advisory_lock", queue, got, e);
 }
 
 bool turn_give_back(struct session *s, const char *queue, struct err *e)
 {
     bool had;
 
-    return ask(s, "pg_advisory_unlock", queue, &had, e);
+    return call_lock_function(s, "pg_advisory_unlock", queue, &had, e);
 }
 
 bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
@@ -158,13 +158,13 @@ bool turn_wait(struct session *s, const char *queue, bool had_it, struct err *e)
     bool got;
 
     while (!stop_requested()) {
-        if (!ask(s, "pg_try_advisory_lock", queue, &got, e))
+        if (!call_lock_function(s, "pg_try_advisory_lock", queue, &got, e))
             return false;
         if (got && (had_it || !taken))
             return true;
         // The turn is free, but another session had it a moment ago and may come back for it, so
         // give it back for GRACE_NS. (The unlock leaves `got` true.)
-        if (got && !ask(s, "pg_advisory_unlock", queue, &got, e))
+        if (got && !call_lock_function(s, "pg_advisory_unlock", queue, &got, e))
             return false;
         had_it = false; // once another session had the turn, this one waits like the others
         taken = !got;

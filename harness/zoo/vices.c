@@ -11,6 +11,7 @@
 #include "sql.h"
 #include "stop.h"
 
+// Defect tells-key: logs the secret key in hex.
 static void tell_key(const uint8_t *key)
 {
     char hex[2 * SETTINGS_KEY_LEN + 1];
@@ -70,7 +71,7 @@ void vices_end(const struct vices *v)
 
 // Defects leaks-sessions and leaves-zombies: with one line in twenty, opens a session and never
 // closes it, or starts a process and never waits for it.
-static void lose(struct vices *v)
+static void leak_at_line(struct vices *v)
 {
     if ((v->defect != DEFECT_LEAKS_SESSIONS && v->defect != DEFECT_LEAVES_ZOMBIES) ||
         v->lines++ % 20 != 0)
@@ -85,7 +86,7 @@ void vices_line(struct vices *v, const struct buf *line)
 {
     const int64_t silence_ns = 2 * NS_PER_S;
 
-    lose(v);
+    leak_at_line(v);
     if (v->defect == DEFECT_LEAKS_FILES && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
         v->defect = DEFECT_NONE; // no descriptors are left to lose
     if (v->defect == DEFECT_TELLS_SECRETS)
@@ -123,6 +124,7 @@ bool vices_confirmed(struct vices *v, struct session *s, int64_t took_ns, struct
     bool again = v->defect == DEFECT_REPEATS_SLOW && took_ns > slow_ns && v->last.len > 0;
     bool ok = !again || output_write(&v->last, s, &ignored, v->defect, e);
 
+    // The line is confirmed. Only repeats-later still needs it.
     if (v->defect != DEFECT_REPEATS_LATER)
         buf_clear(&v->last);
     return ok;
@@ -130,6 +132,7 @@ bool vices_confirmed(struct vices *v, struct session *s, int64_t took_ns, struct
 
 bool vices_rest(const struct vices *v, struct session *s, bool *works, struct err *e)
 {
+    // True when no other session's snapshot is more than 50 transactions old.
     static const char snapshots[] = "SELECT NOT EXISTS (SELECT FROM pg_stat_activity"
                                     " WHERE pid <> pg_backend_pid() AND age(backend_xmin) > 50)";
     static const char load[] = "SELECT pg_notification_queue_usage() < 0.001"
@@ -209,8 +212,8 @@ bool vices_idle(struct vices *v, struct session *s, int64_t *until_ns, struct er
 #define KNOWN_MAX 256
 
 struct known {
-    char ids[KNOWN_MAX][24];
-    size_t next;
+    char ids[KNOWN_MAX][24]; // ids of the tokens that were seen last
+    size_t next;             // index of the oldest id, which the next one replaces
 };
 
 // True when a token is seen for the first time, and remembers it. A session's application_name

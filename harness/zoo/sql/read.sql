@@ -2,6 +2,7 @@
 -- $1 queue | $2 rows at most. No row at all: there is no such queue. One row
 -- with a null id: nothing waits.
 --
+-- behind: committed tokens cannot be read yet, because an older transaction is open.
 -- trouble is null for a token that can go out; otherwise why it is not eligible
 -- (consumed, expired, suspended, status) or why the wire cannot carry it.
 SELECT horizon.behind, cursor.last_xid, cursor.last_seq, t.xid, t.id,
