@@ -151,7 +151,7 @@ static void a_refusal_says_where_and_what(void **state)
         {"process 0 until 700\n", "x.story:1:1: say how it ended: killed, 'signal N' or 'exit N'"},
         {"repeat 3 evry 100: token 0 at 50\n",
             "x.story:1:10: 'evry' is not a word that is known here; did you mean 'every'?"},
-        {"flush took 150\n", "x.story:1:1: say when it was due: 'probe at 200 took 1'"},
+        {"flush took 150\n", "x.story:1:1: say when it was due: 'flush at 200 took 1'"},
         {"=> latee 1\n", "x.story:1:4: 'latee' is not a metric; did you mean 'late'?"},
         {"=> judged late 3 of 5 (falt 2)\n",
             "x.story:1:24: 'falt' is not a word that is known here; did you mean 'fault'?"},

@@ -142,7 +142,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
         {{"at", VALUE_TIME, AT(probe.due_ns)}, {"stalled", VALUE_LENGTH, AT(probe.stall_ns)},
             {"took", VALUE_ANSWER, AT(probe.took_ns), .default_value = NS_PER_MS}},
         .time = "at", ARRAY(flushes, ledger.flush_count, struct probe_sample), .needs = "at",
-        .why = "say when it was due: 'probe at 200 took 1'"},
+        .why = "say when it was due: 'flush at 200 took 1'"},
     [EVENT_STALL] = {"stall", HEAD_NONE,
         {{"from", VALUE_TIME, AT(stall.from_ns)}, {"until", VALUE_TIME, AT(stall.until_ns)}},
         .time = "from",
