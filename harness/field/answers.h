@@ -36,7 +36,8 @@ struct answers {
 // Reads a file of JSON lines. A file that does not exist counts as empty.
 MUST_USE bool answers_open(struct answers *a, const char *path, struct err *e);
 
-// Adds an answer in memory only, from the JSON that answers_line makes. False when memory is short.
+// Adds an answer in memory only, from the JSON that answers_line makes, of which the caller keeps
+// its reference. False when memory is short.
 MUST_USE bool answers_add(struct answers *a, const char *key, json_t *line, struct err *e);
 
 // Returns an answer as the JSON object of its line in the file, a new reference; NULL when memory

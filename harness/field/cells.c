@@ -64,6 +64,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
             // have others, so go on asking for them.
             m->unreachable = !f->options->merged;
             experiment_command(&x, c->command, sizeof c->command);
+            // Tell the reason in both tables, that of the speeds and that of the verdicts.
             return cell_note_failure(c, e) && cell_note_failure(&f->grid.rows[row].cells[0], e);
         }
         // The first rate that is sustained ends the search. Its run counts as the first paced round
@@ -75,7 +76,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
     return true;
 }
 
-// Fills in the cells of the paced load with the medians of the rounds.
+// Fills in the row's cells of the load without a fault with the medians of `count` rounds.
 static void show_paced(struct field_run *f, size_t row, struct answer *rounds, size_t count)
 {
     static const struct {
@@ -153,7 +154,8 @@ static void tell_seed(struct cell *c, int seed, const struct seen *seen, const s
         outcome_tell(seen, t, c->told + len, sizeof c->told - len);
 }
 
-// Returns why a question does not apply to a subject; NULL: it applies.
+// Returns why a question does not apply to a subject; NULL: it applies. Only the questions about
+// recovery can be asked of mailproof's own collector, which has no handlers.
 static const char *why_not_asked(const struct field_run *f, size_t row, const struct question *q)
 {
     const int claim_s = f->manners[row].claim_s;
@@ -310,6 +312,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
 // still to be made.
 static void plan_runs(struct field_run *f)
 {
+    // --verdicts wants no speeds, so its only round is the one that finds the pace.
     const bool one_round = f->options->field.quick || f->options->field.verdicts;
     struct forecast forecast = {0};
     size_t left = 0;
