@@ -14,7 +14,7 @@ enum stream {
     STREAM_DEQUEUE,
     STREAM_POSTGRES
 };
-#define STREAMS 16
+#define STREAMS 16 // each draw has this many stream numbers to itself
 
 struct drawing {
     const struct draw_limits *limits;

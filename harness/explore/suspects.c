@@ -49,7 +49,7 @@ static bool load_smallest(
 
 // Finishes a suspect: names its failure, stores its scenario and adds it to the journal. When a
 // known failure has the same name, the file of the draw with the lower number is kept.
-static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
+static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
         .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
@@ -134,7 +134,7 @@ bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried 
         s->state = SUSPECT_SHRINK;
         return true;
     }
-    return conclude(x, s, e);
+    return conclude_suspect(x, s, e);
 }
 
 // --- shrinking ------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ static bool finish_shrunk(struct exploring *x, struct suspect *s, struct err *e)
     if (!process_wait(s->shrink, 0, &status))
         return true;
     s->shrink = 0;
-    return conclude(x, s, e);
+    return conclude_suspect(x, s, e);
 }
 
 bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err *e)
@@ -226,7 +226,7 @@ bool suspects_end(struct exploring *x, struct err *e)
             process_end(s->shrink, SIGTERM, shrink_end_ns);
         s->shrink = 0;
         if (ok && s->state != SUSPECT_OVER)
-            ok = conclude(x, s, e);
+            ok = conclude_suspect(x, s, e);
     }
     return ok;
 }

@@ -169,8 +169,8 @@ static const char *why_not_asked(const struct field_run *f, size_t row, const st
                                                              : NULL;
 }
 
-// Finds the stored answer. False: the run is still to be made.
-static bool find_stored(
+// Finds the answer of a run in the stored ones. False: the run is still to be made.
+static bool find_stored_answer(
     const struct field_run *f, const struct experiment *x, struct answer *answer)
 {
     char key[EXPERIMENT_KEY_MAX];
@@ -195,7 +195,7 @@ static bool wants_seed(struct field_run *f, size_t row, const struct question *q
         wanted = SEEDS;
     else if (outcome->broken > 0 && wanted < SEEDS_QUICK)
         wanted = SEEDS_QUICK;
-    return seed <= wanted || find_stored(f, &x, &stored);
+    return seed <= wanted || find_stored_answer(f, &x, &stored);
 }
 
 // Asks one subject one question, once or with several seeds. The cell tells in how many runs a
@@ -251,7 +251,7 @@ static bool fill_faults(struct field_run *f, struct err *e)
 // --- all of them ------------------------------------------------------------------------
 
 // Writes "not asked" or "not measured" into each cell that is still empty.
-static void name_gaps(struct field_run *f)
+static void label_empty_cells(struct field_run *f)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {
         for (size_t c = 0; c < f->grid.columns; c++) {
@@ -275,7 +275,7 @@ static size_t plan_run(struct field_run *f, size_t row, const struct question *q
     struct answer stored;
 
     f->planned++;
-    return !find_stored(f, &x, &stored);
+    return !find_stored_answer(f, &x, &stored);
 }
 
 // Adds the runs of one row, a queue, to f->planned. Returns how many of them have no stored answer.
@@ -290,7 +290,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     // sustains it, or until no answer is stored for it.
     for (m->rate = EXPERIMENT_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct experiment x = asking_experiment(f, row, question_paced, 1);
-        if (!find_stored(f, &x, &paced) || answer_is_sustained(&paced, PACED_P99_MS))
+        if (!find_stored_answer(f, &x, &paced) || answer_is_sustained(&paced, PACED_P99_MS))
             break;
     }
     // By the stored answers the queue sustains no rate, so it is asked nothing else. The search
@@ -357,6 +357,6 @@ bool cells_fill(struct field_run *f, struct err *e)
 {
     plan_runs(f);
     bool ok = ask_all(f, e);
-    name_gaps(f);
+    label_empty_cells(f);
     return ok;
 }

@@ -96,7 +96,7 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 }
 
 // Widens the range so that it holds this count.
-static void widen_counts(struct range *r, double count)
+static void widen_figure_range(struct range *r, double count)
 {
     // Runs with a count of 0 do not widen the range: "0 to 3 missing" would say less than "3
     // missing, in 2 of 10".
@@ -120,12 +120,12 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     o->deaf += s->deaf && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
         for (enum part p = 0; p < PARTS; p++)
-            widen_counts(&o->ranges[m][p], count_meaning(s, p, m, t));
+            widen_figure_range(&o->ranges[m][p], count_meaning(s, p, m, t));
     }
     // A job that waits for its retry is counted as left, and also as missing unless its handler has
     // ended. So the larger of the two counts is the number of jobs that wait.
-    widen_counts(&o->waiting, fmax(count_meaning(s, PART_LOST, MEANS_DOCUMENTED, t),
-                                  count_meaning(s, PART_LEFT, MEANS_DOCUMENTED, t)));
+    widen_figure_range(&o->waiting, fmax(count_meaning(s, PART_LOST, MEANS_DOCUMENTED, t),
+                                        count_meaning(s, PART_LEFT, MEANS_DOCUMENTED, t)));
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms); // fmax leaves out NAN
     o->last = *s;
 }
