@@ -118,7 +118,8 @@ static void a_mode_is_drawn_where_it_may_be(void **state)
     assert_true(dies);
 }
 
-// Counts the first draws that have the text.
+// Counts those of the first DRAWS draws that have `wanted`, and checks that none of them has
+// `unwanted` (NULL: nothing is unwanted).
 static int count_draws(const struct draw_limits *limits, const char *wanted, const char *unwanted)
 {
     int count = 0;

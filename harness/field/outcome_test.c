@@ -70,7 +70,7 @@ static void add(
     outcome_add(o, &seen, &terms);
 }
 
-// A broken cell shows only what convicts, over all runs, and how many of them broke a promise.
+// A broken cell shows only what broke a promise, over all runs, and in how many of them.
 static void several_runs_convict_by_their_number(void **state)
 {
     struct terms terms = {MOST, 0, NULL};
@@ -91,8 +91,8 @@ static void several_runs_convict_by_their_number(void **state)
     assert_int_equal(c.mark, CELL_BROKEN);
 }
 
-// Several runs that all keep the promises say more than one. A run whose fault found no target does
-// not count.
+// When several runs keep all promises, the cell shows their number, without runs whose fault found
+// no target.
 static void several_runs_that_keep_are_counted(void **state)
 {
     const struct terms terms = {MOST, 0, NULL};
