@@ -14,10 +14,10 @@ void candidate_fini(struct candidate *c)
     *c = (struct candidate){0};
 }
 
-// Makes the draw with this number and writes its scenario to the folder `draws`. False with e->kind
-// == ERR_NONE when the scenario cannot be run, for example because it names an instance that the
-// run has not, or needs what the collector does not promise. The search then leaves this number
-// out.
+// Makes the draw with this number and writes its scenario to the folder `draws`. Draws take turns
+// with the scenarios to start from (bases). False with e->kind == ERR_NONE when the scenario cannot
+// be run, for example because it needs what the collector does not promise. The search then leaves
+// this number out.
 static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
@@ -79,7 +79,8 @@ static bool next_draw_number(struct exploring *x, uint64_t *number)
     return true;
 }
 
-// Without --draws and numbers in --only, the search is done when its time is over.
+// Without --draws and numbers in --only there is no last draw, so the search is done when its time
+// is over.
 bool exploring_done(const struct exploring *x)
 {
     if (interrupt_signal())
@@ -116,9 +117,7 @@ static bool fill_pool(struct exploring *x, struct err *e)
     return true;
 }
 
-// Every second time, the oldest waiting draw is chosen. Otherwise draws that add nothing to the
-// coverage would wait for ever; one draw in three has no faults and is of this kind.
-#define OLDEST_EVERY 2
+#define OLDEST_EVERY 2 // so often the oldest waiting draw is chosen
 
 // Returns the place in the pool of the draw with the lowest number.
 static size_t oldest_in_pool(const struct exploring *x)
@@ -144,6 +143,8 @@ bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
             chosen = i;
         }
     }
+    // Otherwise draws that add nothing to the coverage would wait for ever, such as those without
+    // faults, which are one in four.
     if (++x->taken % OLDEST_EVERY == 0)
         chosen = oldest_in_pool(x);
     *c = x->pool[chosen];

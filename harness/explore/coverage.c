@@ -12,7 +12,7 @@ static bool faults_overlap(double a_from, double a_to, double b_from, double b_t
     return a_from <= b_to + aftermath_s && b_from <= a_to + aftermath_s;
 }
 
-// Returns the count of a pair of verbs, which is stored at [lower][higher].
+// Returns the place of a pair's count; it is stored once, at [lower verb][higher verb].
 static unsigned *pair_count(struct coverage *c, size_t a, size_t b)
 {
     return a < b ? &c->pairs[a][b] : &c->pairs[b][a];

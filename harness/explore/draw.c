@@ -14,7 +14,7 @@ enum stream {
     STREAM_DEQUEUE,
     STREAM_POSTGRES
 };
-#define STREAMS 16
+#define STREAMS 16 // each draw has this many stream numbers to itself
 
 struct drawing {
     const struct draw_limits *limits;
@@ -59,11 +59,11 @@ static int64_t duration_ns(const char *text)
 
 // --- collector ----------------------------------------------------------------------------
 
-// Writes a line "key: value", indented by `space`, for each key directly below `prefix` that is
-// drawn.
-static void write_section(struct drawing *d, struct rng *rng, const char *prefix, const char *space)
+// Writes a line "key: value" for each key directly below collector that is drawn.
+static void write_collector_keys(struct drawing *d, struct rng *rng)
 {
-    size_t len = strlen(prefix);
+    static const char prefix[] = "collector.";
+    size_t len = sizeof prefix - 1;
     char value[160];
 
     for (size_t i = 0; i < draw_row_count; i++) {
@@ -77,14 +77,14 @@ static void write_section(struct drawing *d, struct rng *rng, const char *prefix
         // (`alone`) such a scenario would only be left out, so it gets one collector.
         if (is_instances && d->limits->alone && d->dequeue == DEQUEUE_CURSOR)
             continue;
-        buf_printf(d->out, "%s%s: %s\n", space, path + len, value);
+        buf_printf(d->out, "  %s: %s\n", path + len, value);
         if (is_instances)
             d->instances = atoi(value);
     }
 }
 
-// Writes the environment variables whose paths begin with `prefix` and that are drawn. *separator
-// stands before the next variable: "" before the first one of all, then a comma.
+// Writes the environment variables that are drawn and whose paths in draw_rows begin with `prefix`.
+// *separator is written before the next variable: "" at first, and a comma once one was written.
 static void write_variables(
     struct drawing *d, struct rng *rng, const char *prefix, const char **separator)
 {
@@ -145,7 +145,7 @@ static void write_collector(struct drawing *d)
     if (d->profile->collector)
         buf_append_str(d->out, d->profile->collector);
     else
-        write_section(d, &rng, "collector.", "  ");
+        write_collector_keys(d, &rng);
     // The profile's `collector` has the mode and the variables already.
     if (d->profile->complete)
         return;
@@ -178,7 +178,8 @@ static void write_phase(struct drawing *d, struct rng *rng, int number)
     }
 }
 
-// Draws one or two phases, and more until the load lasts a second.
+// Draws one or two phases, and further ones until the load lasts a second. A shorter load would
+// leave too little time for faults and for the recovery from them.
 static void write_random_phases(struct drawing *d, struct rng *rng)
 {
     int phases = draw_chance(rng, 0.4) ? 2 : 1;
@@ -250,13 +251,14 @@ static void write_params(struct drawing *d, struct rng *rng, const struct verb *
         bool drawn = draw_value(rng, path, value, sizeof value);
         if (!(verb->params & f->param) || !drawn)
             continue;
-        // An instance that does not exist cannot be named.
+        // Leave out the number of a collector that the draw does not have.
         if (f->param != PARAM_INSTANCE || atoi(value) < d->instances)
             buf_printf(d->out, ", %s: %s", f->key, value);
     }
 }
 
-// Writes `for`, if the fault is to have it. Returns how long the fault lasts; 0: without `for`.
+// Writes how long the fault lasts (`for`), if it is to have that key. Returns this time; 0: the
+// key was not written.
 static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *verb)
 {
     char value[160] = "";
@@ -277,8 +279,8 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
     return for_ns;
 }
 
-// Writes `every` and `jitter`, if they are drawn. A fault is repeated only if `every` leaves a
-// pause between two occurrences.
+// Writes `every` and `jitter`, if they are drawn. A fault that lasts for_ns is repeated only if
+// `every` leaves a pause between two occurrences.
 static void write_every(struct drawing *d, struct rng *rng, const struct verb *verb, int64_t for_ns)
 {
     char every[160], jitter[160];
@@ -290,6 +292,8 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
     repeats = repeats && !only_once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
     if (repeats)
         buf_printf(d->out, ", every: %s", every);
+    // Jitter is a parameter of some verbs. Otherwise it shifts repetitions, each by less than the
+    // time between two, so that their order stays.
     if (has_jitter &&
         (verb->params & PARAM_JITTER || (repeats && duration_ns(jitter) < duration_ns(every))))
         buf_printf(d->out, ", jitter: %s", jitter);
@@ -399,6 +403,8 @@ static enum dequeue draw_dequeue(const struct drawing *d)
         sum += weights[i];
     }
     uint64_t point = rng_below(&rng, sum);
+    // Each mode owns as many of the numbers below `sum` as its weight says. Find the owner of
+    // point.
     while (at < DEQUEUE_LEASED && point >= weights[at])
         point -= weights[at++];
     return (enum dequeue)at;
@@ -425,7 +431,8 @@ bool draw_scenario(
 
     buf_printf(out, "name: draw-%llu\nsummary: Draw %llu of seed %llu.\n",
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
-    // Every draw of a search gets another seed, above 0.
+    // Each draw of a search gets a seed of its own, above 0. Searches with neighbouring seeds share
+    // none of their first million.
     buf_printf(
         out, "seed: %llu\n", (unsigned long long)(1 + (seed * 1000003 + number) % 1000000007));
     // A user's scenario is copied as it is, and only its faults are drawn.

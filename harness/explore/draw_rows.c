@@ -170,7 +170,7 @@ const char *draw_needs(const struct verb *verb)
 
 void draw_option(struct rng *rng, const char *options, char *value, size_t size)
 {
-    size_t count = 1; // number of options, one more than of the bars between them
+    size_t count = 1; // number of options: one more than the bars between them
 
     for (const char *p = options; *p; p++)
         count += *p == '|';

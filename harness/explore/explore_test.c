@@ -53,8 +53,8 @@ static void the_same_seed_draws_the_same(void **state)
     }
 }
 
-// A few draws are not valid, for example because they kill more collectors than there are. Such
-// draws are skipped.
+// A few draws are not valid, for example because they kill more collectors than there are. They are
+// skipped.
 static void nearly_all_draws_can_be_run(void **state)
 {
     int refused = 0;
@@ -118,7 +118,8 @@ static void a_mode_is_drawn_where_it_may_be(void **state)
     assert_true(dies);
 }
 
-// Counts the first draws that have the text.
+// Counts those of the first DRAWS draws that have `wanted`, and checks that none of them has
+// `unwanted` (NULL: nothing is unwanted).
 static int count_draws(const struct draw_limits *limits, const char *wanted, const char *unwanted)
 {
     int count = 0;
@@ -317,7 +318,7 @@ static void equal_failures_fold(void **state)
     assert_memory_equal(again.verbs, f.verbs, sizeof f.verbs);
     f.confirmed = 0;
     assert_false(failure_covers(&f, &few));
-    // A name becomes a file's name, so a record cannot lead elsewhere.
+    // A failure's name becomes a file's name, so a name that is a path is refused.
     json_object_set_new(line, "failure", json_string("../../etc/passwd"));
     assert_false(failure_read(&again, line, &e));
     json_decref(line);

@@ -231,7 +231,7 @@ static void shorten_load(struct scenario *s)
     }
 }
 
-// Adds a scenario to start from: the text that is copied into its draws, and its limits.
+// Adds a scenario to start from (a base): the YAML that is copied into its draws, and its limits.
 static bool add_base(struct exploring *x, const char *path, struct err *e)
 {
     struct draw_limits *limits = &x->limits[x->base_count];
@@ -287,12 +287,13 @@ static bool append_option(char *text, size_t size, const char *word, struct err 
            err_set(e, ERR_USAGE, "the options are too long");
 }
 
-// Writes to x->about all options that decide which scenario a number stands for.
+// Writes to x->about all options that decide which scenario a draw number stands for.
 static bool describe_search(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
     char *text = x->about;
     size_t size = sizeof x->about;
+    // Keep the collector's command, and refuse one that is too long.
     bool ok = append_option(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
 
     snprintf(text, size, "seed %llu, %s", (unsigned long long)x->seed,

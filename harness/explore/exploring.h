@@ -34,7 +34,7 @@ struct suspect {
     char path[1000];   // path of the drawn scenario
     char output[1000]; // path for the shrunk scenario; "": shrinking was not begun
     char example[256];
-    unsigned asked, running, failed; // further runs: ended, under way, and failed again
+    unsigned asked, running, failed; // numbers of further runs: ended, under way, failed again
     pid_t shrink;                    // the process that shrinks it; 0: none
     double found_s;                  // seconds since the search began, over all calls
 };

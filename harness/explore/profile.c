@@ -5,6 +5,7 @@
 #define LEASED (1u << DEQUEUE_LEASED)
 
 static const struct profile profiles[] = {
+    // The random load: no section is given, so all are drawn.
     {.share = 0.72, .dequeues = CURSOR | SHARED | LEASED, .instances = 1},
     // A large number of tokens at once. The batch limit is fixed, because batches of one token
     // would take longer than any drain.
@@ -73,12 +74,12 @@ static const struct profile profiles[] = {
 const struct profile *profile_draw(const struct draw_limits *limits, struct rng *rng)
 {
     unsigned allowed = limits->dequeues ? limits->dequeues : DRAW_DEQUEUES;
-    double point = rng_uniform(rng);
+    double point = rng_uniform(rng); // the shares of the profiles add up to 1
     const struct profile *p = profiles;
 
     for (size_t i = 0; i + 1 < sizeof profiles / sizeof *profiles && point >= p->share; i++, p++)
         point -= p->share;
-    // If the search is limited to certain verbs, profiles without faults are not used. The first
-    // profile, the random load, takes their place.
+    // profiles[0], the random load, takes the place of a profile that fits none of the allowed
+    // modes, or that has no faults when the user asks for certain ones.
     return !(p->dequeues & allowed) || (limits->any_only && p->quiet) ? profiles : p;
 }

@@ -113,12 +113,12 @@ bool journal_explains(const struct journal *j, const struct tried *t)
     return explained_by(j->found, j->found_count, t);
 }
 
-// Joins two failures of the same name: several draws may be investigated before one of them is
-// known to explain the others.
+// Joins a failure `more` with the one of the same name that the list has already. There may be two,
+// because several draws may be investigated before one of them is known to explain the others.
 static void join_failures(struct failure *known, const struct failure *more)
 {
-    // Add up the repetitions until one has failed again. Later ones are left out: which draws were
-    // still investigated then depends on how the work was divided into shards.
+    // Add up the further runs until one has failed again. Leave out those after it: which draws
+    // were still investigated then depends on how the work was divided into shards.
     if (known->confirmed == 0) {
         known->confirmed += more->confirmed;
         known->asked += more->asked;
@@ -134,9 +134,9 @@ static bool append_failure(struct journal *j, const struct failure *f, struct er
     return true;
 }
 
-// Counts a draw that was not investigated, because a failure that was found in its shard explains
-// the draw. If a failure of another shard explains the draw that showed this failure, j->failures
-// does not have it yet; then it is added.
+// Counts a draw that was not investigated because a failure F that its shard had found explains
+// it. The list may lack F: if a failure of another shard explains the draw that showed F, but not
+// this draw. F is then added.
 static bool fold_explained(struct journal *j, const struct tried *t, struct err *e)
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);
@@ -218,7 +218,7 @@ bool journal_sort(struct journal *j, struct err *e)
     size_t i;
 
     free_findings(j);
-    // Everything is made from the sorted lines alone, so that it is the same on every machine.
+    // Make everything from the sorted lines alone, so that it is the same on every machine.
     *j = (struct journal){.record = j->record};
     json_array_foreach(sorted, i, line)
     {
@@ -345,7 +345,8 @@ static unsigned read_json_count(const json_t *line, const char *key)
     return (unsigned)json_integer_value(json_object_get(line, key));
 }
 
-// True for a name such as append_name makes, which is safe as the name of a file.
+// True for a name of small letters, digits and '-', as append_name makes it, which is safe in a
+// path.
 static bool is_failure_name(const char *name)
 {
     return *name && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0';

@@ -42,9 +42,9 @@ static struct tried outcome_of(uint64_t n)
     return t;
 }
 
-// Looks into a draw as explore does: it is run twice again, and shrunk. One in five does not fail
-// again.
-static struct failure look_into(const struct tried *t)
+// Returns what explore finds when it investigates a draw: the draw is run twice more and shrunk.
+// One draw in five does not fail again.
+static struct failure investigate(const struct tried *t)
 {
     struct failure f = {.draw = t->number,
         .asked = 2,
@@ -61,7 +61,8 @@ static struct failure look_into(const struct tried *t)
     return f;
 }
 
-// Makes the draws of a shard, sixteen at a time backwards, because the coverage may order them so.
+// Makes the draws of a shard: 15 to 0, then 31 to 16, and so on, because the coverage may order
+// draws so.
 static void search_shard(const char *dir, struct shard shard)
 {
     const struct record_head head = {
@@ -80,14 +81,15 @@ static void search_shard(const char *dir, struct shard shard)
         assert_true(journal_add(&j, &t, &e));
         if (!tried_broke(&t) || journal_explains(&j, &t))
             continue;
-        struct failure f = look_into(&t);
+        struct failure f = investigate(&t);
         assert_true(journal_found(&j, &f, &e));
     }
     assert_true(journal_end(&j, 100.0 / shard.of, &e) && record_finish(&j.record, &e));
     journal_close(&j);
 }
 
-// Returns the page of a search that so many shards made, or all of them but one.
+// Returns the page of a search that was divided into `of` shards. `without`: the number of a shard
+// that is missing; 0: none.
 static char *page_of(int of, int without)
 {
     char dir[] = "/tmp/mp-shards.XXXXXX", *names[] = {dir, NULL};

@@ -39,7 +39,7 @@ static bool store_found(struct exploring *x, struct failure *f, struct scenario 
     return ok;
 }
 
-// Loads the shrunk scenario, or the drawn one if there is no shrunk one.
+// Loads the shrunk scenario, which has the changes by --set already, or else the drawn one.
 static bool load_smallest(
     const struct exploring *x, const struct suspect *s, struct scenario *out, struct err *e)
 {
@@ -47,10 +47,9 @@ static bool load_smallest(
            scenario_load(out, s->path, &x->sets, e);
 }
 
-// Finishes a suspect: names the failure, stores its scenario and adds it to the journal. The small
-// scenario may give it the name of a known failure, whose file then stays, unless this draw has a
-// lower number.
-static bool conclude(struct exploring *x, struct suspect *s, struct err *e)
+// Finishes a suspect: names its failure, stores its scenario and adds it to the journal. When a
+// known failure has the same name, the file of the draw with the lower number is kept.
+static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
         .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
@@ -135,7 +134,7 @@ bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried 
         s->state = SUSPECT_SHRINK;
         return true;
     }
-    return conclude(x, s, e);
+    return conclude_suspect(x, s, e);
 }
 
 // --- shrinking ------------------------------------------------------------------------------
@@ -145,11 +144,10 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     char name[60], log[1000], out[1000];
+    // The result is trusted, because the search itself made it.
     const char *argv[20] = {"/proc/self/exe", "shrink", s->folder, "--within", SHRINK_WITHIN,
-        "--quiet", "--output", s->output, "--out", out, "--trust"}; // trusted: the search itself
-                                                                    // made the result
-    // Number of arguments so far.
-    size_t count = 11;
+        "--quiet", "--output", s->output, "--out", out, "--trust"};
+    size_t count = 11; // number of arguments so far
 
     snprintf(name, sizeof name, "shrunk-%llu.yaml", (unsigned long long)s->tried.number);
     if (!exploring_path(x, s->output, "draws", name, e) ||
@@ -185,7 +183,7 @@ static bool finish_shrunk(struct exploring *x, struct suspect *s, struct err *e)
     if (!process_wait(s->shrink, 0, &status))
         return true;
     s->shrink = 0;
-    return conclude(x, s, e);
+    return conclude_suspect(x, s, e);
 }
 
 bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err *e)
@@ -228,7 +226,7 @@ bool suspects_end(struct exploring *x, struct err *e)
             process_end(s->shrink, SIGTERM, shrink_end_ns);
         s->shrink = 0;
         if (ok && s->state != SUSPECT_OVER)
-            ok = conclude(x, s, e);
+            ok = conclude_suspect(x, s, e);
     }
     return ok;
 }

@@ -57,7 +57,8 @@ static const char *json_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-// Adds a fault that took effect; drops it if there is no room or the verb is unknown.
+// Adds a fault that took effect. `wire` names the state of the connection. The fault is left out if
+// there is no room or its verb is unknown.
 static void add_met(struct tried *t, const char *verb, double from_s, double to_s, const char *wire)
 {
     struct met *m = &t->met[t->met_count];

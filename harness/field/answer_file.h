@@ -36,8 +36,8 @@ struct answer_file {
 // Reads a file of JSON lines. A file that does not exist counts as empty.
 MUST_USE bool answer_file_open(struct answer_file *a, const char *path, struct err *e);
 
-// Adds an answer in memory only, from the JSON that answer_file_line makes. False when memory is
-// short.
+// Adds an answer in memory only, from the JSON that answer_file_line makes, of which the caller
+// keeps its reference. False when memory is short.
 MUST_USE bool answer_file_add(struct answer_file *a, const char *key, json_t *line, struct err *e);
 
 // Returns an answer as the JSON object of its line in the file, a new reference; NULL when memory

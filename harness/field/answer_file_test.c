@@ -66,7 +66,7 @@ static void refuses_a_line_that_is_no_answer(void **state)
     answer_file_close(&a);
 }
 
-// An interruption in the middle of a line costs that answer alone.
+// When writing a line was interrupted, only that answer is missing.
 static void removes_a_last_line_that_was_cut(void **state)
 {
     struct answer found;

@@ -25,12 +25,13 @@ struct experiment asking_experiment(
         .seed = seed};
 }
 
-// Jobs that always fail do not count as left, because a queue need not finish them; their cell
-// tells what became of them.
+// Jobs that always fail do not count as left, because a queue need not finish them; the cell of
+// that question tells what became of them, with `retried`, all jobs that are left.
 struct seen answer_seen(const struct answer *a, const struct question *q)
 {
     const double failing = a->failing > 0 ? a->failing : 0;
-    // No job was in the hand of the worker when it died, so nothing could be run again.
+    // The question is about the job of a dead worker. If the worker had none when it died, nothing
+    // could be run again.
     const bool none_in_hand = q->asks == ASKS_RERUN && !(a->in_hand > 0);
 
     return (struct seen){
@@ -72,7 +73,7 @@ static void tell_progress(struct field_run *f, size_t row, const struct experime
         ceil((double)f->spent_ns / (double)f->runs * (double)left / 60 / NS_PER_S));
 }
 
-// Adds the answer of a run that was made now to the shard's record. The path of the result folder
+// Adds the answer of a run that this call made to the shard's record. The path of the result folder
 // is written relative to --out.
 static bool record_answer(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, struct err *e)
@@ -89,7 +90,8 @@ static bool record_answer(struct field_run *f, size_t row, const struct experime
     return record_add(&f->record, line, e);
 }
 
-// Adds to the table's head the day and the version of mailproof that an answer comes from.
+// Adds to the table's head the day and the version of mailproof that an answer comes from. The
+// answers of a table may have several of both.
 static void tell_origin(struct grid *g, const struct answer *a)
 {
     if (!a->day[0])
@@ -117,13 +119,14 @@ bool asking_answer(struct field_run *f, size_t row, const struct experiment *x, 
     int64_t began_ns = clock_now_ns();
     bool fresh;
 
-    f->planned += !planned;
+    f->planned += !planned; // the progress shows how many of the planned runs are done
     f->done++;
     if (!experiment_answer(x, f->options, &f->answers, answer, &fresh, e))
         return false;
     if (fresh && !record_answer(f, row, x, answer, e))
         return false;
     tell_origin(&f->grid, answer);
+    // A server_version_num such as 150004 stands for 15.4.
     if (answer->postgres > 0)
         snprintf(f->grid.postgres, sizeof f->grid.postgres, "%d.%d", (int)answer->postgres / 10000,
             (int)answer->postgres % 10000);
@@ -154,7 +157,7 @@ bool cell_note_failure(struct cell *c, const struct err *e)
     snprintf(why, sizeof why, "%s",
         e->kind == ERR_INTERRUPTED ? "the record was ended before" : e->text);
     prose_drop_folders(why);
-    snprintf(c->text, sizeof c->text, "%s%.150s", before, why);
+    snprintf(c->text, sizeof c->text, "%s%.150s", before, why); // a cell has room for few words
     return e->kind != ERR_INTERRUPTED;
 }
 

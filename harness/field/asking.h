@@ -7,7 +7,7 @@
 // The speeds, the last columns of the table.
 enum speed { SPEED_P50, SPEED_P99, SPEED_WAL, SPEED_CPU, SPEED_DEAD, SPEED_RATE, SPEEDS };
 
-// True when the subject of a row is installed and has a pace, so it can be asked.
+// True when the subject of a row can be asked: it is installed and sustains a rate that was tried.
 bool asking_possible(const struct field_run *f, size_t row);
 
 // Returns the question as a run, with the figures of the row's subject. It borrows the row's name
@@ -24,7 +24,8 @@ MUST_USE bool asking_answer(struct field_run *f, size_t row, const struct experi
 // Returns what an answer says about its question.
 struct seen answer_seen(const struct answer *a, const struct question *q);
 
-// True when no job was lost or left over after the load.
+// True when no job was lost or left over after the load. A doubted number of lost jobs (NAN) does
+// not pass; for queues without a query for what is left, that number does not count.
 bool answer_keeps_up(const struct answer *a);
 
 // True when the subject kept up with the load, and p99 was below a limit.
@@ -33,7 +34,8 @@ bool answer_is_sustained(const struct answer *a, double p99_ms);
 // Returns the row's cell of a speed.
 struct cell *cell_of_speed(struct field_run *f, size_t row, enum speed speed);
 
-// Writes a figure into a cell, with the rate if that is not the usual one; NAN: not measured.
+// Writes a figure into a cell, with the load's rate if that is not EXPERIMENT_RATE; NAN: not
+// measured.
 void cell_show_figure(struct cell *c, double value, int decimals, const char *unit, int rate);
 
 // Writes into the cell why a run could not be made. False when the reason is a signal, which ends

@@ -64,6 +64,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
             // have others, so go on asking for them.
             m->unreachable = !f->options->merged;
             experiment_command(&x, c->command, sizeof c->command);
+            // Tell the reason in both tables, that of the speeds and that of the verdicts.
             return cell_note_failure(c, e) && cell_note_failure(&f->grid.rows[row].cells[0], e);
         }
         // The first rate that is sustained ends the search. Its run counts as the first paced round
@@ -75,7 +76,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
     return true;
 }
 
-// Fills in the cells of the paced load with the medians of the rounds.
+// Fills in the row's cells of the load without a fault with the medians of `count` rounds.
 static void show_paced(struct field_run *f, size_t row, struct answer *rounds, size_t count)
 {
     static const struct {
@@ -153,7 +154,8 @@ static void tell_seed(struct cell *c, int seed, const struct seen *seen, const s
         outcome_tell(seen, t, c->told + len, sizeof c->told - len);
 }
 
-// Returns why a question does not apply to a subject; NULL: it applies.
+// Returns why a question does not apply to a subject; NULL: it applies. Only the questions about
+// recovery can be asked of mailproof's own collector, which has no handlers.
 static const char *why_not_asked(const struct field_run *f, size_t row, const struct question *q)
 {
     const int claim_s = f->manners[row].claim_s;
@@ -167,8 +169,8 @@ static const char *why_not_asked(const struct field_run *f, size_t row, const st
                                                              : NULL;
 }
 
-// Finds the stored answer. False: the run is still to be made.
-static bool find_stored(
+// Finds the answer of a run in the stored ones. False: the run is still to be made.
+static bool find_stored_answer(
     const struct field_run *f, const struct experiment *x, struct answer *answer)
 {
     char key[EXPERIMENT_KEY_MAX];
@@ -193,7 +195,7 @@ static bool wants_seed(struct field_run *f, size_t row, const struct question *q
         wanted = SEEDS;
     else if (outcome->broken > 0 && wanted < SEEDS_QUICK)
         wanted = SEEDS_QUICK;
-    return seed <= wanted || find_stored(f, &x, &stored);
+    return seed <= wanted || find_stored_answer(f, &x, &stored);
 }
 
 // Asks one subject one question, once or with several seeds. The cell tells in how many runs a
@@ -249,7 +251,7 @@ static bool fill_faults(struct field_run *f, struct err *e)
 // --- all of them ------------------------------------------------------------------------
 
 // Writes "not asked" or "not measured" into each cell that is still empty.
-static void name_gaps(struct field_run *f)
+static void label_empty_cells(struct field_run *f)
 {
     for (size_t row = 0; row < f->grid.row_count; row++) {
         for (size_t c = 0; c < f->grid.columns; c++) {
@@ -273,7 +275,7 @@ static size_t plan_run(struct field_run *f, size_t row, const struct question *q
     struct answer stored;
 
     f->planned++;
-    return !find_stored(f, &x, &stored);
+    return !find_stored_answer(f, &x, &stored);
 }
 
 // Adds the runs of one row, a queue, to f->planned. Returns how many of them have no stored answer.
@@ -288,7 +290,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     // sustains it, or until no answer is stored for it.
     for (m->rate = EXPERIMENT_RATE; m->rate >= PACE_LEAST; m->rate /= 2) {
         struct experiment x = asking_experiment(f, row, question_paced, 1);
-        if (!find_stored(f, &x, &paced) || answer_is_sustained(&paced, PACED_P99_MS))
+        if (!find_stored_answer(f, &x, &paced) || answer_is_sustained(&paced, PACED_P99_MS))
             break;
     }
     // By the stored answers the queue sustains no rate, so it is asked nothing else. The search
@@ -310,6 +312,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
 // still to be made.
 static void plan_runs(struct field_run *f)
 {
+    // --verdicts wants no speeds, so its only round is the one that finds the pace.
     const bool one_round = f->options->field.quick || f->options->field.verdicts;
     struct forecast forecast = {0};
     size_t left = 0;
@@ -356,6 +359,6 @@ bool cells_fill(struct field_run *f, struct err *e)
 {
     plan_runs(f);
     bool ok = ask_all(f, e);
-    name_gaps(f);
+    label_empty_cells(f);
     return ok;
 }

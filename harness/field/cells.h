@@ -14,7 +14,7 @@ struct manner {
                  // as a run can wait for that
     int claim_s; // how long a job belongs to the worker that took it; 0: for ever
     struct terms terms;
-    bool unreachable; // true: a paced run of the subject could not be made
+    bool unreachable; // true: a run without a fault could not be made, so nothing more is asked
 };
 
 struct field_run {

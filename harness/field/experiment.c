@@ -35,8 +35,8 @@ static void add_set(struct sets *s, const char *fmt, ...)
     s->items[s->count++] = text;
 }
 
-// Collects the changes (--set) of a run: no objectives, enough time for a queue that notices a
-// death late, and the changes of the question.
+// Collects the changes (--set) of a run: no expectations of the scenario, enough time for a queue
+// that notices a death late, and the changes of the question.
 static void collect_sets(const struct experiment *x, struct sets *s)
 {
     const bool slow = x->question->asks == ASKS_AT_ONCE;
@@ -97,13 +97,14 @@ static void read_faults(struct answer *a, const json_t *all)
         !json_is_true(json_object_get(fault, "left_out"));
 }
 
-// Returns a time in ms; NAN for CLOCK_NEVER.
+// Returns a time in ms; NAN for CLOCK_NEVER, which stands for a time that does not exist.
 static double ms_of(int64_t ns)
 {
     return ns == CLOCK_NEVER ? NAN : (double)ns / (double)NS_PER_MS;
 }
 
-// Reads what the harness saw of the handlers that it answered.
+// Reads what the harness saw of the handlers that it told how to end. Without a job that came again
+// or was tried again, the times between are NAN.
 static void read_handlers(struct answer *a, const struct run_outcome *outcome)
 {
     const struct handlers *h = &outcome->handlers;
@@ -166,6 +167,7 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .exits = settled_count(figures, outcome, METRIC_UNPLANNED_EXIT),
         .recovery_ms = answer_number_at(figures, "recovery.max"),
         .postgres = answer_number_at(environment, "postgres_version"),
+        // result.json has a "silence" only if the consumer lived on and took no job that waited.
         .deaf = json_is_object(json_object_get(result, "silence")),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
     };
@@ -192,7 +194,8 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
     struct scenario s = {0};
     bool ok = scenario_load(&s, path, sets, e);
 
-    // Kinds of mail mean nothing to a queue, so take them out of the load.
+    // Tokens of several kinds of mail mean nothing to a job queue, so take the kinds out of the
+    // load.
     if (ok)
         subjects_adapt(&s);
     ok = ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&
@@ -211,8 +214,8 @@ static bool run_question(
     struct sets all;
 
     collect_sets(x, &all);
-    // Of the caller's options, only the places of the server and the results may take effect,
-    // because the command in the table must repeat the run.
+    // Of the caller's options, only the collector and the places of the server and the results take
+    // effect, because the command in the table must repeat the run.
     own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;

@@ -41,7 +41,7 @@ void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX]);
 // Writes the command that repeats the run.
 void experiment_command(const struct experiment *x, char *out, size_t size);
 
-// Finds the stored answer, or runs the scenario and stores its answer; *fresh: the scenario was
-// run. False when there is no answer; ERR_SKIP when shards are merged and none has it.
+// Finds the stored answer, or runs the scenario and stores its answer; *fresh becomes true when the
+// scenario was run. False when there is no answer; ERR_SKIP when shards are merged and none has it.
 MUST_USE bool experiment_answer(const struct experiment *x, const struct options *o,
     struct answer_file *known, struct answer *answer, bool *fresh, struct err *e);

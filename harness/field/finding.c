@@ -180,7 +180,8 @@ void finding_fini(struct field_finding *f)
     *f = (struct field_finding){0};
 }
 
-// Returns the name of the folder that holds a file, in a new string; cuts `path` at its last slash.
+// Returns the name of the folder that holds a file, in a new string: "b" for /a/b/c. Cuts `path` at
+// its last slash.
 static char *folder_of(char *path)
 {
     *strrchr(path, '/') = '\0';

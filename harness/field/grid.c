@@ -6,7 +6,7 @@ bool grid_init(
     struct grid *g, const char *const *titles, size_t columns, size_t rows, struct err *e)
 {
     *g = (struct grid){.titles = titles, .columns = columns};
-    g->rows = calloc(rows + 1, sizeof *g->rows);
+    g->rows = calloc(rows + 1, sizeof *g->rows); // + 1: without rows calloc may return NULL
     for (size_t i = 0; g->rows && i < rows; i++) {
         g->rows[i].cells = calloc(columns, sizeof *g->rows[i].cells);
         if (!g->rows[i].cells)
@@ -72,8 +72,9 @@ void grid_text(const struct grid *g, bool commands, struct buf *out)
 
 // --- markdown ---------------------------------------------------------------------------
 
-// True when the cell has no command, or an earlier cell of the row has the same one.
-static bool was_shown(const struct grid_row *r, size_t cell)
+// True when the cell's command need not be listed: it has none, or an earlier cell of the row has
+// the same one.
+static bool is_command_listed(const struct grid_row *r, size_t cell)
 {
     for (size_t i = 0; i < cell; i++) {
         if (strcmp(r->cells[i].command, r->cells[cell].command) == 0)
@@ -84,7 +85,8 @@ static bool was_shown(const struct grid_row *r, size_t cell)
 
 // Appends the titles of all cells of the row that have the same command as this cell, such as "p50,
 // p99".
-static void titles_of(const struct grid *g, const struct grid_row *r, size_t cell, struct buf *out)
+static void markdown_titles(
+    const struct grid *g, const struct grid_row *r, size_t cell, struct buf *out)
 {
     const char *before = "";
 
@@ -105,17 +107,18 @@ static void markdown_commands(const struct grid *g, struct buf *out)
             continue;
         buf_printf(out, "\n<details><summary>%s</summary>\n\n%s.\n\n", r->name, r->mode);
         for (size_t c = 0; c < g->columns; c++) {
-            if (was_shown(r, c))
+            if (is_command_listed(r, c))
                 continue;
             buf_append_str(out, "- ");
-            titles_of(g, r, c, out);
+            markdown_titles(g, r, c, out);
             buf_printf(out, ": `%s`\n", r->cells[c].command);
         }
         buf_append_str(out, "\n</details>\n");
     }
 }
 
-// Appends what the maintainers of a queue need to see a broken promise for themselves.
+// Appends what the maintainers of a queue need to see for themselves that it broke a promise in
+// column `c`.
 static void markdown_conviction(
     const struct grid *g, const struct grid_row *r, size_t c, struct buf *out)
 {

@@ -39,7 +39,8 @@ static double count_of(const struct seen *s, enum part part)
     return counts[part] > 0 ? counts[part] : 0;
 }
 
-// Returns how much of a part's figure has this meaning. A documented late retry excuses as many
+// Returns how much of a part's figure has this meaning, such as the part of the missing jobs that
+// breaks a promise. A documented late retry excuses as many
 // jobs as workers had taken, but no more: a job that no worker took does not wait for a retry.
 static double count_meaning(
     const struct seen *s, enum part part, enum meaning meaning, const struct terms *t)
@@ -55,8 +56,9 @@ static double count_meaning(
     return promised == (meaning == MEANS_BROKEN) ? count - documented : 0;
 }
 
-// True when the run can be judged. Where a late retry is documented, jobs are missing with a reason
-// or without one, and which it is only the number of jobs that workers had taken tells.
+// True when the run can be judged. Where a late retry is documented, only jobs that workers had
+// taken may wait for it. If their number (`taken`) is not known, missing jobs can be neither
+// excused nor held against the queue.
 static bool may_judge(const struct seen *s, const struct terms *t)
 {
     const double waiting = count_of(s, PART_LOST) + count_of(s, PART_LEFT);
@@ -64,7 +66,8 @@ static bool may_judge(const struct seen *s, const struct terms *t)
     return s->judged && !(t->retry_s > 0 && waiting > 0 && isnan(s->taken));
 }
 
-// True when this run breaks a promise.
+// True when this run breaks a promise: a figure is above 0 that the queue promises against, beyond
+// what it documents.
 static bool outcome_convicts(const struct seen *s, const struct terms *t)
 {
     for (enum part p = 0; may_judge(s, t) && !s->missed && p < PARTS; p++) {
@@ -93,7 +96,7 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 }
 
 // Widens the range so that it holds this count.
-static void widen_counts(struct range *r, double count)
+static void widen_figure_range(struct range *r, double count)
 {
     // Runs with a count of 0 do not widen the range: "0 to 3 missing" would say less than "3
     // missing, in 2 of 10".
@@ -117,18 +120,18 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     o->deaf += s->deaf && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
         for (enum part p = 0; p < PARTS; p++)
-            widen_counts(&o->ranges[m][p], count_meaning(s, p, m, t));
+            widen_figure_range(&o->ranges[m][p], count_meaning(s, p, m, t));
     }
     // A job that waits for its retry is counted as left, and also as missing unless its handler has
     // ended. So the larger of the two counts is the number of jobs that wait.
-    widen_counts(&o->waiting, fmax(count_meaning(s, PART_LOST, MEANS_DOCUMENTED, t),
-                                  count_meaning(s, PART_LEFT, MEANS_DOCUMENTED, t)));
-    o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms);
+    widen_figure_range(&o->waiting, fmax(count_meaning(s, PART_LOST, MEANS_DOCUMENTED, t),
+                                        count_meaning(s, PART_LEFT, MEANS_DOCUMENTED, t)));
+    o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms); // fmax leaves out NAN
     o->last = *s;
 }
 
-// Appends `before` and the ranges of those parts whose promise is in `of_promises`, such as "1 to 3
-// exits". False: there was none, and nothing is appended.
+// Appends `before` and the ranges of those parts whose promise is in `of_promises` (bits of enum
+// promise), such as "1 to 3 exits". False: there was none, and nothing is appended.
 static bool tell_ranges(
     const struct range *ranges, int of_promises, const char *before, char *text, size_t size)
 {
@@ -207,12 +210,13 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
 static void tell_attempts(const struct seen *s, char *text, size_t size)
 {
     append_reason(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
+    // Gaps that differ by less than the printed 0.1 s are shown as one number.
     if (s->attempts > 1 && s->gap_max_ms - s->gap_min_ms < 100)
         append_reason(text, size, ", %.1f s apart", s->gap_max_ms / 1000);
     else if (s->attempts > 1)
         append_reason(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
-    // The queue keeps s->failed jobs as failed, and s->retried jobs still wait.
+    // The queue keeps s->failed jobs as failed, and s->retried jobs wait for a further attempt.
     if (s->failed >= s->failing)
         append_reason(text, size, ", then kept as failed");
     else
@@ -229,7 +233,7 @@ static void tell_answer(const struct outcome *o, const struct terms *t, char *te
     case ASKS_SPEED:
         break;
     case ASKS_RECOVERY:
-        // If a promise was broken, say no time: with jobs missing, the time until other jobs came
+        // After a broken promise, tell no time: with jobs missing, the time until other jobs came
         // would read as a recovery.
         if (o->broken == 0 && o->recovery_ms < 100)
             append_reason(text, size, "; back in under 0.1 s");

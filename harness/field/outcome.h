@@ -17,7 +17,7 @@ enum asks {
 
 // What one run showed. Figures are NAN when they are not known.
 struct seen {
-    // Numbers of jobs that did not run, are not done at the end, or came again; consumer's exits.
+    // Numbers of jobs: did not run; not done at the end; came again. And of the consumer's exits.
     double lost, left, again, exits;
     double recovery_ms; // the longest recovery; NAN: nothing had to recover
     double taken;       // number of jobs that some worker had taken and not finished
@@ -73,7 +73,7 @@ struct outcome {
         .recovery_ms = NAN, .asks = ASKS_RECOVERY                                                  \
     }
 
-// Appends to `text` the broken promises of one run, such as "2 exits"; otherwise "kept" or
+// Appends to `text` what broke promises in one run, such as "2 exits"; if nothing did, "kept" or
 // "inconclusive".
 void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size);
 

@@ -27,16 +27,16 @@ static void one_run_says_what_was_seen(void **state)
         // The jobs that a dead worker held wait as long as the queue's documentation says.
         {{1, 2, 0, 0, NAN, 2, .judged = true, .died = true}, {MOST, 14400, NULL},
             "as documented: 2 jobs wait for a retry (240 min)", CELL_OTHER},
-        // Nobody died, and a job that its worker took is still not finished.
+        // No worker died, and a job that its worker took is still not finished.
         {{1, 0, 0, 0, NAN, 1, .judged = true}, {MOST, 14400, "1 h"},
             "held: 1 job of a living worker until a retry (240 min; by default 1 h)", CELL_OTHER},
-        // Nobody took the others, so they wait for something else.
+        // No worker took the other jobs, so they do not wait for a retry.
         {{9, 11, 0, 0, NAN, 2, .judged = true}, {MOST, 14400, NULL},
             "doubtful 1 of 1: 7 missing, 9 left", CELL_DOUBTFUL},
         {{9, 11, 0, 0, NAN, 2, .judged = true, .died = true}, {0, 14400, NULL},
             "as documented: 2 jobs wait for a retry (240 min); not promised: 7 missing, 9 left",
             CELL_OTHER},
-        // Nobody could count them, so it is not known why jobs are missing.
+        // The number of taken jobs is not known, so neither is why jobs are missing.
         {{1, 2, 0, 0, NAN, NAN, .judged = true}, {MOST, 14400, NULL}, "doubtful: inconclusive",
             CELL_DOUBTFUL},
         {{1, 0, 0, 2, NAN, 1, .judged = true}, {MOST, 14400, NULL}, "doubtful 1 of 1: 2 exits",
@@ -70,7 +70,7 @@ static void add(
     outcome_add(o, &seen, &terms);
 }
 
-// A broken cell shows only what convicts, over all runs, and how many of them broke a promise.
+// A broken cell shows only what broke a promise, over all runs, and in how many of them.
 static void several_runs_convict_by_their_number(void **state)
 {
     struct terms terms = {MOST, 0, NULL};
@@ -91,8 +91,8 @@ static void several_runs_convict_by_their_number(void **state)
     assert_int_equal(c.mark, CELL_BROKEN);
 }
 
-// Several runs that all keep the promises say more than one. A run whose fault found no target does
-// not count.
+// When several runs keep all promises, the cell shows their number, without runs whose fault found
+// no target.
 static void several_runs_that_keep_are_counted(void **state)
 {
     const struct terms terms = {MOST, 0, NULL};
@@ -108,7 +108,7 @@ static void several_runs_that_keep_are_counted(void **state)
     assert_int_equal(c.mark, CELL_KEPT);
 }
 
-// A consumer that lives on and takes nothing is worse than one that ends.
+// The cell tells in how many runs the consumer lived on and took no job.
 static void a_deaf_consumer_is_told(void **state)
 {
     const struct terms terms = {MOST, 0, NULL};
@@ -124,7 +124,7 @@ static void a_deaf_consumer_is_told(void **state)
     assert_string_equal(c.text, "broken 3 of 3: 9 missing; alive but deaf in 2");
 }
 
-// Behind the verdict stands what the question asks for.
+// The answer to what the question asks besides stands behind the verdict.
 static void a_cell_tells_what_its_question_asks(void **state)
 {
     static const struct {

@@ -125,7 +125,7 @@ void prose_drop_folders(char *text)
 
     for (const char *from = text; *from;) {
         size_t len = strcspn(from, ends);
-        size_t skip = *from == '/' ? len : 0;
+        size_t skip = *from == '/' ? len : 0; // length of the folders of a path that begins here
         while (skip > 0 && from[skip - 1] != '/')
             skip--;
         memmove(to, from + skip, len - skip);

@@ -25,6 +25,7 @@ static bool try_rate(
     // search is interrupted.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
+        // The rate is the figure itself, so the usual rate is named, which is not appended.
         cell_show_figure(c, rate, 0, "/s", EXPERIMENT_RATE);
     } else if (rate == RATE_LEAST && answer_keeps_up(&a)) {
         // A queue that polls once a second keeps up at this rate although its p99 is above a
@@ -49,7 +50,7 @@ static bool search_rate(struct field_run *f, size_t row, int *good, int *lower, 
             return false;
         // fill_rate needs the lower rate if the highest one fails with another seed.
         *lower = sustained ? *good : *lower;
-        // The rate is now the highest good one or the lowest bad one.
+        // The rate is the highest good one so far, or else the lowest bad one.
         *(sustained ? good : &bad) = rate;
     }
     for (int i = 0; *good > 0 && i < 2; i++) {

@@ -49,8 +49,8 @@ static bool wait_for_installer(pid_t pid, int *status, struct err *e)
     return true;
 }
 
-// Runs the installer. Its progress goes to mailproof's standard error. If it fails, false, and the
-// first line of its standard output is the reason.
+// Runs the installer. Its progress goes to mailproof's standard error. If it fails, returns false
+// with ERR_SKIP; the first line of its standard output is the reason.
 static bool run_installer(const char *const *argv, char *reason, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
@@ -134,7 +134,7 @@ static bool install_subject(struct manifest *m, struct err *e)
     return true;
 }
 
-// The numbers of runs.
+// The numbers of runs: all, those that showed the defect, and the inconclusive ones.
 struct tries {
     int runs, seen, inconclusive;
 };
@@ -182,8 +182,8 @@ static double count_not_done(const struct run_outcome *outcome)
     return outcome->left - (outcome->lost > 0 ? outcome->lost : 0);
 }
 
-// The run's verdict alone is no answer, because the run may break another promise than the
-// finding's. A metric that the run itself doubts is a doubt here, too.
+// The run's verdict alone is no answer, because the run may break another promise than the one of
+// the finding. A metric that the run itself doubts is a doubt here, too.
 enum shown finding_shown(const struct field_finding *f, const struct run_outcome *outcome,
     const json_t *figures, char *text, size_t size)
 {
@@ -191,6 +191,7 @@ enum shown finding_shown(const struct field_finding *f, const struct run_outcome
         return SHOWN_DOUBT;
     for (char **name = f->breaks; *name; name++) {
         const struct metric *m = metric_find(*name);
+        // A name that is no metric is FINDING_LEFT.
         double count = m ? parse_number(figures, *name) : count_not_done(outcome);
         if (!(count > 0) || !logs_say(f, outcome->folder))
             continue;
@@ -200,7 +201,8 @@ enum shown finding_shown(const struct field_finding *f, const struct run_outcome
     return SHOWN_NOTHING;
 }
 
-// Reads the run's result.json and finds out whether the run shows the finding.
+// Reads the run's result.json and sets *shown to whether the run shows the finding; text as in
+// finding_shown.
 static bool read_finding_result(const struct field_finding *f, const struct run_outcome *outcome,
     char *text, size_t size, enum shown *shown, struct err *e)
 {

@@ -38,7 +38,8 @@ static bool write_filled(const char *dir, const char *name, const char *head, co
     return ok;
 }
 
-// Writes a page: the head, which is the same on all pages except for `title`, and the page's body.
+// Writes a page: the head, which is the same on all pages except for `title`, and the page's body
+// from the template `page`, filled in from `root`.
 static bool write_page(const char *dir, const char *name, const char *title, const char *page,
     const json_t *root, struct err *e)
 {
@@ -50,8 +51,8 @@ static bool write_page(const char *dir, const char *name, const char *title, con
     return ok;
 }
 
-// Writes the page and the badge of a subject. Their templates may also use the members of the root,
-// such as the date.
+// Writes the page and the badge of a subject. Their templates may use its members and those of the
+// root, such as the date.
 static bool write_subject(const char *dir, const json_t *root, const json_t *subject, struct err *e)
 {
     const char *page = json_string_value(json_object_get(subject, "own_page"));
@@ -142,8 +143,8 @@ static bool has_result(const json_t *line)
     return folder && path_join(path, folder, "result.json", &ignored) && path_exists(path);
 }
 
-// Returns the seeds and file names of those runs of a cell whose results exist. The keys of all
-// runs of a cell begin with the cell's command; in all keys but the first run's, a seed follows.
+// Returns the seeds and file names of those runs of a cell whose results exist. The keys of a
+// cell's runs (experiment_key) are equal except that all but the first end with the run's seed.
 static json_t *runs_of(const char *subject, const char *version, const char *command,
     const struct answer_file *answers)
 {
@@ -238,7 +239,7 @@ bool site_write(
 #define DEPTH_MAX 8
 #define NAME_MAX_LEN 40
 
-// The values in which the member of a name is looked for, the innermost last.
+// The JSON objects in which the member of a name is looked for: the root first, the innermost last.
 struct scope {
     const json_t *values[DEPTH_MAX];
     size_t depth;
@@ -278,8 +279,9 @@ static void put_style(struct buf *out)
     template_next(out, &rest, none);
 }
 
-// Returns the end of a section's content, past inner sections of the same name; *after is what
-// follows the closing mark.
+// Returns the end of the content of the section `name`, which begins at `from` and ends before
+// `to`. Sections of the same name inside it are passed over. *after is what follows the closing
+// mark.
 static const char *section_end(
     const char *from, const char *to, const char *name, const char **after)
 {
@@ -335,7 +337,7 @@ static void fill_place(struct buf *out, const char *from, const char *to, struct
 
     while ((begin = strstr(from, "{{")) != NULL && begin < to) {
         const char *mark = begin + 2, *end = strstr(mark, "}}"), *after = NULL;
-        const bool section = *mark == '#' || *mark == '^';
+        const bool section = *mark == '#' || *mark == '^'; // this character is not of the name
         char name[NAME_MAX_LEN + 1];
 
         // The templates are a part of the program, so a wrong mark is a bug.

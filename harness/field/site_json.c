@@ -9,12 +9,13 @@
 
 #define CARDS_MAX 4 // up to this many subjects are shown as cards, and more as rows of a table
 
+// Returns the text; "" for NULL and for the word that stands for no value.
 static const char *or_nothing(const char *text)
 {
     return text && strcmp(text, MANIFEST_NONE) != 0 ? text : "";
 }
 
-// Returns a promise in plain words; NULL: there are none, so its name must do.
+// Returns a promise in plain words; NULL: the table has none, so the promise's name is shown.
 static const char *plain_promise(int promise)
 {
     static const struct {
@@ -35,7 +36,8 @@ static const char *plain_promise(int promise)
     return NULL;
 }
 
-// Returns the promises in `which` (bits of enum promise; ~0: all) with their evidence.
+// Returns the promises in `which` (bits of enum promise; ~0: all), each with the words of the
+// documentation and their address. "web" is true for an address that a page can link to.
 static json_t *promises_json(const struct grid_row *r, int which)
 {
     json_t *promises = json_array();
@@ -92,8 +94,8 @@ static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t
     return cells;
 }
 
-// Returns a file of the subject's folder as text; "" when there is none, it is no UTF-8 text, or it
-// is longer than 64 KiB.
+// Returns a file of the subject's folder as text; "" when there is none, as for mailproof's own
+// collector, or when it is no UTF-8 text or longer than 64 KiB.
 static json_t *file_text(const struct grid_row *r, const char *name)
 {
     char path[PATH_MAX];

@@ -46,7 +46,7 @@ static void paths_lose_their_folders(void **state)
     assert_string_equal(none, "1/2, a/b (collector.promises)");
 }
 
-// What is no pair of marks stays as it is written.
+// A mark without its closing mark stays as it is written.
 static void prose_becomes_blocks(void **state)
 {
     static const struct {
@@ -111,7 +111,7 @@ static void fill_grid(struct grid *g)
     snprintf(g->rows[1].cells[0].told, sizeof g->rows[1].cells[0].told, "seed 1: 2 left");
 }
 
-// Stores two runs of the cell, and one of another cell, with one result for all.
+// Stores two runs of a cell and one of another cell; all have the same result folder.
 static void store_runs(struct answer_file *answers, const char *dir)
 {
     static const char *const keys[] = {"dbos 5: mailproof run x", "dbos 5: mailproof run xy",
@@ -138,7 +138,7 @@ static void pages_hold_the_table(void **state)
     assert_non_null(mkdtemp(dir));
     fill_grid(&g);
     store_runs(&answers, dir);
-    // A folder of a user's own is named by its path, and has a page, too.
+    // A user's own subject is named by its folder's path, and has a page, too.
     snprintf(g.rows[1].name, sizeof g.rows[1].name, "./mine/dbos");
     g.rows[1].manifest.name = strdup("dbos");
     // The pages tell nothing, good or bad, of a fault that was not asked.
@@ -153,7 +153,7 @@ static void pages_hold_the_table(void **state)
     assert_non_null(strstr(text, "<a href=\"dbos-5.html\">dbos 5</a>"));
     read_page(dir, "dbos-5.html", text, sizeof text);
     assert_non_null(strstr(text, "Faults asked: 1 of 1 broken: server &lt;killed&gt;.</p>"));
-    // The runs are those of dbos, which has the same name.
+    // The stored runs are those of the subject `dbos` that comes with mailproof.
     assert_null(strstr(text, "result of seed"));
     snprintf(g.rows[1].name, sizeof g.rows[1].name, "dbos");
     if (!site_write(&g, &answers, dir, &e))
@@ -164,7 +164,7 @@ static void pages_hold_the_table(void **state)
     assert_non_null(
         strstr(text, "<li class=\"broken\">dbos 5: 1 of 1 broken: server &lt;killed&gt;</li>"));
     assert_null(strstr(text, "No promise was broken"));
-    // Few subjects are cards on every screen, each cell with its column's name.
+    // Up to four subjects are shown as cards on every screen, each cell with its column's title.
     assert_non_null(strstr(text, "<style media=\"all\">"));
     assert_non_null(strstr(text, "<td class=\"broken\" data-title=\"server &lt;killed&gt;\">"));
     assert_true(strstr(text, "dbos-5.html") < strstr(text, "mailroom-1.html"));
