@@ -24,7 +24,7 @@ static int64_t sort_p99_ns(int64_t *times_ns, size_t count)
 }
 
 // Returns 50 ms + 5 × the p99 of the probe query outside of faults, at most 500 ms; 500 ms when
-// no query was answered.
+// no such query was answered.
 static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *t)
 {
     int64_t *took = calloc(l->probe_count + 1, sizeof *took);
@@ -144,8 +144,7 @@ static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64
         for (size_t t = 0; is_cold_after(&l->faults[i]) && t < l->plan->txn_count; t++) {
             const struct txn_record *txn = &l->txns[t];
             int64_t from_ns = txn->sent_ns > back_ns ? txn->sent_ns : back_ns;
-            // A transaction takes many steps, so only one longer than the whole slack counts;
-            // least_ns is half of the slack.
+            // Only a transaction longer than the slack counts; least_ns is half of the slack.
             if (txn->outcome == TXN_COMMITTED && txn->sent_ns && from_ns < until_ns)
                 add_stall(s, from_ns, txn->ended_ns - from_ns, 2 * least_ns);
         }
