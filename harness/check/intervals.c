@@ -50,7 +50,6 @@ static void count_tokens(struct steps *s, const struct ledger *l)
     }
 }
 
-// Records the latencies of a delivered token, as far as they can be measured.
 static void record_interval(const struct interval *i, const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);
@@ -171,7 +170,6 @@ bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg,
             .from_commit = &from_commit};
         histogram_clear(&from_intended);
         histogram_clear(&from_commit);
-        // Tokens lie in the order of their phases, so one walk through them serves all.
         add_interval_phase(&i, l, phase, &token);
         from_ns += i.length_ns;
         ok = use(arg, &i, e);

@@ -120,7 +120,6 @@ static void steal(struct sim *m, struct sim_instance *k)
     }
 }
 
-// Writes the batch; its confirmation follows 2 to 10 ms later.
 static void write_batch(struct sim *m, struct sim_instance *k)
 {
     simulate_line(m, k);

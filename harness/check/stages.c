@@ -76,7 +76,6 @@ static bool waited_for_fault(const struct ledger *l, const struct line_record *l
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        // began_ns is 0 for a fault that never began.
         if (f->began_ns == 0 || f->began_ns > line->read_ns || f->ended_ns <= c->settled_ns)
             continue;
         if (first_ns < f->ended_ns || (early && is_backlog_rest(c, f->ended_ns, first_ns)))
@@ -160,7 +159,6 @@ struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fir
     };
 }
 
-// Records the stages of one token whose batch fired at fire_ns.
 static void record_stage(struct stages *s, const struct ledger *l, uint32_t token, int64_t fire_ns)
 {
     const struct txn_record *txn = ledger_txn(l, token);

@@ -65,7 +65,7 @@ int64_t check_slack_ns(const struct ledger *l, const struct timeline *t)
 
 // --- stalls -----------------------------------------------------------------------
 
-// Adds a stall, if it is longer than least_ns. The list has room for all (stall_list_make).
+// Adds a stall, if it is longer than least_ns.
 static void add_stall(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_t least_ns)
 {
     if (length_ns > least_ns && s->count < s->room)

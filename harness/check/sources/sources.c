@@ -2,8 +2,8 @@
 // them.
 #include "check/sources/sources.h"
 
-// Sorts the spans and fills in latest_ns[i], the latest end of spans 0 to i. These ends never fall
-// as i grows, so a binary search finds the first span that may reach a given time.
+// Sorts the spans and fills in latest_ns[i], the latest end of spans 0 to i, for the binary search
+// of timeline.c.
 static bool index_spans(struct timeline *t, struct err *e)
 {
     int64_t latest_ns = INT64_MIN;

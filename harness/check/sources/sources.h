@@ -34,7 +34,7 @@ MUST_USE bool sources_make(struct timeline *t, const struct ledger *l, struct er
 // Lists the strikes, in the order of time.
 MUST_USE bool strikes_make(struct sources *s, struct err *e);
 
-// Adds a span, unless it is empty. Without memory, sets no_memory.
+// Adds a span, unless it is empty.
 void sources_add_span(struct sources *s, struct span span);
 
 void source_faults(struct sources *s);    // from the strike until the fault is undone
