@@ -2,7 +2,7 @@
 
 static const int64_t default_lease_ms = 30000;     // default of MAILROOM_LEASE
 static const int64_t default_grace_ms = 500;       // default of MAILROOM_GRACE
-static const int64_t unanswered_ns = 5 * NS_PER_S; // an unanswered health check then fails
+static const int64_t unanswered_ns = 5 * NS_PER_S; // how long a health check waits for its answer
 
 // Returns a time from the collector's environment, where it is given in ms; the default when it is
 // missing, negative or longer than a day.

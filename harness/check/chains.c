@@ -42,7 +42,7 @@ static bool is_link(const struct check *c, const struct line_record *line)
 // until_ns. A fault, a stall or a starved process in the gap does not end the chain. Free time
 // depends on next_writer, the instance that writes the next line, because tokens that an instance
 // had taken when a fault hit it wait for its return. EVERY: there is no next line.
-static bool lasts(
+static bool chain_lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
     int64_t apart_ns = chain_ns(c, check_slack(c, line->read_ns, until_ns).ns);
@@ -53,10 +53,12 @@ static bool lasts(
     if (until_ns - line->read_ns <= apart_ns)
         return true;
     int64_t free_ns = timeline_free(&c->timeline, next_writer, line->read_ns, until_ns).ns;
+    // 1: a gap is one step, so a stall lengthens it once.
     return check_left(c, line->process, line->read_ns, until_ns, free_ns, 1).felt_ns <= apart_ns;
 }
 
-// Returns when the oldest token of a line was sent; 0 when the line has no token of the plan.
+// Returns when the oldest token of a line was sent; 0, which overtakes nothing, when the line has
+// no token of the plan.
 static int64_t oldest_ns(const struct ledger *l, const struct line_record *line)
 {
     int64_t oldest = CLOCK_NEVER;
@@ -78,7 +80,7 @@ static int64_t draining_since_ns(const struct check *c)
 
     while (count > 0 && l->log->lines[count - 1].read_ns > l->drain_end_ns)
         count--;
-    return count > 0 && lasts(c, &l->log->lines[count - 1], l->drain_end_ns, EVERY)
+    return count > 0 && chain_lasts(c, &l->log->lines[count - 1], l->drain_end_ns, EVERY)
                ? c->busy_since[count - 1]
                : CLOCK_NEVER;
 }
@@ -93,12 +95,12 @@ static int64_t chained_since_ns(const struct check *c, uint32_t index)
     int writer = c->l->log->processes[line->process].instance;
     uint32_t before = index;
 
-    if (index > 0 && lasts(c, line - 1, line->read_ns, writer))
+    if (index > 0 && chain_lasts(c, line - 1, line->read_ns, writer))
         return c->busy_since[index - 1];
     int64_t written_ns = check_written_ns(c, line);
     while (before > 0 && lines[before - 1].read_ns > written_ns)
         before--;
-    return before > 0 && before < index && lasts(c, &lines[before - 1], written_ns, writer)
+    return before > 0 && before < index && chain_lasts(c, &lines[before - 1], written_ns, writer)
                ? c->busy_since[before - 1]
                : line->read_ns;
 }

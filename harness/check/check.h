@@ -40,6 +40,7 @@ struct excuse {
     int64_t used_ns; // the longest time after the fault's end that one of them excused
 };
 
+// The numbers are the exit codes.
 enum verdict { VERDICT_PASS, VERDICT_VIOLATED, VERDICT_INCONCLUSIVE, VERDICT_MISSED };
 
 #define REASONS_MAX 16
@@ -67,8 +68,8 @@ struct result {
 // Facts that the ledger does not hold.
 struct check_input {
     const struct load_result *load;
-    uint64_t reconnects; // how many sessions the collector opened, by the server's log; UINT64_MAX:
-                         // unknown
+    uint64_t reconnects; // sessions that the collectors opened beyond the first of each process, by
+                         // the server's log; UINT64_MAX: unknown
     const char *gave_up; // why the harness gave the subject up and ended the run; NULL: it did not
     bool interrupted;    // a signal ended load and faults early
     const struct stalls *reader_stalls; // stalls of the loop that reads the output; NULL: unknown

@@ -101,7 +101,7 @@ static void assert_unpromised(int promises, int needs, const char *expect, const
     buf_fini(&text);
 }
 
-// A report is UTF-8, and a collector may write anything.
+// A report is UTF-8, but a collector may write any bytes, and a text may be cut inside a character.
 static void an_example_quotes_only_characters(void **state)
 {
     static struct result r;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const int64_t catch_up_ns = NS_PER_S; // the least time that a fault excuses beyond its own
+static const int64_t catch_up_ns = NS_PER_S; // time before and after a fault that it excuses, too
 
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
 {
@@ -30,7 +30,8 @@ static bool is_closed(const struct ledger *l, size_t phase)
     return l->scenario->load[phase].closed;
 }
 
-// Records how late each insert was sent, unless the generator is not to blame for that.
+// Records how late each insert was sent, unless the generator is not to blame for that. Only an
+// insert of an open loop has a planned time: a backlog's or a closed loop's has none.
 static void record_lags(struct result *r, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
@@ -41,7 +42,7 @@ static void record_lags(struct result *r, const struct ledger *l)
     }
 }
 
-// Records the latency of each token that was read, into the two histograms of the run.
+// Records each token's latency, since its intended insert and since its acknowledgement.
 static void record_latencies(struct result *r, const struct ledger *l)
 {
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
@@ -114,8 +115,8 @@ static double last_commit_s(const struct ledger *l)
     return last ? ledger_seconds(l, last) : 0;
 }
 
-// Divides by the time that was given to the load, or by the time that it really took if that was
-// longer.
+// Returns a count per second: divides by the time that was given to the load, or by the time that
+// it really took if that was longer.
 static double per_second(double count, double given_s, double took_s)
 {
     double s = took_s > given_s ? took_s : given_s;
@@ -123,6 +124,7 @@ static double per_second(double count, double given_s, double took_s)
     return s > 0 ? count / s : 0;
 }
 
+// Returns how many tokens the plan inserts before the load begins.
 static double backlog_tokens(const struct ledger *l)
 {
     double backlog = 0;
@@ -132,7 +134,8 @@ static double backlog_tokens(const struct ledger *l)
     return backlog;
 }
 
-// Returns what a rate would be if the last commit and the last line had come earlier by lag_s.
+// Returns what a rate, of commits or of deliveries, would be if its last event had come earlier by
+// lag_s. The backlog was there before the load, so its commits do not count.
 static double rate_less_lag(const struct result *r, const struct ledger *l,
     const struct check_input *in, enum metric_id id, double lag_s)
 {
@@ -186,6 +189,7 @@ double check_less_lag(
     return metrics[id].unit == UNIT_COUNT ? NAN : value;
 }
 
+// Fills in the deaths before the drain's end, and what all processes used.
 static void put_processes(struct result *r, const struct ledger *l)
 {
     double deaths = 0, cpu_s = 0, rss = 0;

@@ -42,8 +42,9 @@ void finding_add_faults(struct result *r, enum metric_id id, const struct ledger
     struct finding *found = &r->findings[id];
     const struct fault_record *before = NULL, *after = NULL;
 
-    // Only the first cases have a description to which the faults can be added.
-    if (found->count > FINDING_EXAMPLES)
+    // Only the first cases have a description to which the faults can be added. A silenced check
+    // has none.
+    if (found->count > FINDING_EXAMPLES || found->example_count == 0)
         return;
     for (size_t i = 0; i < l->fault_count && !after; i++) {
         const struct fault_record *f = &l->faults[i];

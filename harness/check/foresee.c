@@ -5,9 +5,10 @@
 
 static const int64_t restart_ns = 100 * NS_PER_MS; // until an ended process is started again
 
-// Returns the latest time until which a planned fault may excuse all collectors; CLOCK_NEVER: until
-// the run's end.
-static int64_t until_ns(const struct scenario *s, const struct plan_fault *f)
+// Returns the latest time, from the load's beginning, until which a planned fault may excuse all
+// collectors: until the struck ones must be back or, if that is earlier, until others must have
+// taken over from one. CLOCK_NEVER: until the run's end.
+static int64_t excused_until_ns(const struct scenario *s, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &s->faults[f->spec];
     bool one =
@@ -17,9 +18,10 @@ static int64_t until_ns(const struct scenario *s, const struct plan_fault *f)
 
     if (!process || verb_stops_server(spec->verb))
         back_ns = clock_max(back_ns, bounds_return_ns(s, spec->verb));
-    // The other instances go on with the shared work.
+    // The other instances go on with the shared work, so no time is excused for all.
     if (one && scenario_shares(s))
         return f->at_ns;
+    // How long a takeover may last; CLOCK_NEVER: none can, because all collectors are struck.
     int64_t handed_ns = one ? bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;
     if (spec->for_ns == FOR_REST)
         return handed_ns == CLOCK_NEVER ? CLOCK_NEVER : f->at_ns + handed_ns;
@@ -27,6 +29,8 @@ static int64_t until_ns(const struct scenario *s, const struct plan_fault *f)
         f->end_ns + back_ns, handed_ns == CLOCK_NEVER ? handed_ns : f->at_ns + handed_ns);
 }
 
+// Adds up the parts of the load between the faults. The faults are in the order of their times, and
+// done_ns is the end of what they have excused so far.
 int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan)
 {
     int64_t judged_ns = 0, done_ns = 0;
@@ -36,7 +40,7 @@ int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan)
         if (!strike_is_made_by(s, &s->faults[f->spec]))
             continue;
         judged_ns += clock_max(0, clock_min(f->at_ns, plan->load_ns) - done_ns);
-        done_ns = clock_max(done_ns, clock_min(until_ns(s, f), plan->load_ns));
+        done_ns = clock_max(done_ns, clock_min(excused_until_ns(s, f), plan->load_ns));
     }
     return judged_ns + clock_max(0, plan->load_ns - done_ns);
 }

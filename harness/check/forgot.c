@@ -12,8 +12,9 @@
 // then, the line had been confirmed before, and the collector is to blame.
 #include "check/inside.h"
 
-// True when the fault lost commits that were acknowledged, or may have where nothing dates a loss.
-// left_ns is when the first lost commit was made; 0: none was lost.
+// True when the fault lost commits that were acknowledged. left_known: the harness found out since
+// when (left_ns; 0: it lost none). Otherwise the run's settings say whether the fault may have lost
+// some.
 static bool loses_data(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario_postgres *postgres = &l->scenario->postgres;

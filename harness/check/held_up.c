@@ -51,6 +51,7 @@ struct left check_left(const struct check *c, uint32_t process, int64_t from_ns,
 struct cause check_explained_by(
     const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns, int64_t beyond_ns)
 {
+    // A stall may delay two steps of a token's way.
     if (beyond_ns <= 2 * stall_list_ns(&c->stalls, from_ns, until_ns))
         return stall_list_touches(&c->stalls, from_ns, until_ns, 0);
     if (beyond_ns <= felt_ns(c, denied_ns(c, process, from_ns, until_ns)))

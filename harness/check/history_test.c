@@ -45,6 +45,8 @@ static int remove_path(void **state)
     "attempt 1 number 2 lost\n"                                                                    \
     "attempt 2 number 3 lost\n"
 
+// Makes a history from a story. A story cannot say why the server refused a transaction, so a
+// reason is added.
 static void tell(struct story *t, const char *text)
 {
     struct err e = {0};
@@ -126,6 +128,7 @@ static void round_trip(void **state)
     story_fini(&t);
 }
 
+// Reads the stored file. Returns its length, at most `size`.
 static size_t slurp(unsigned char *bytes, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -233,7 +236,7 @@ static void the_versions_before_are_read(void **state)
     story_fini(&t);
 }
 
-// Version 4 and later ones added these fields.
+// The fields that version 4 and later ones added.
 static void notes_come_back(void **state)
 {
     static struct story t;
@@ -329,7 +332,8 @@ static void cut_off_is_refused(void **state)
     story_fini(&t);
 }
 
-// The file is not compressed, so that every flipped bit reaches the reader.
+// The reader may refuse or accept a damaged file, but must not crash. The file is not compressed,
+// so that every flipped bit reaches the reader.
 static void damage_is_survived(void **state)
 {
     static struct story t;

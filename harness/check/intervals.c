@@ -4,7 +4,8 @@ static const int64_t highest_ns = 60 * NS_PER_S;
 
 struct counts {
     uint64_t intended, committed;
-    int64_t backlog_change; // of the committed tokens that must be delivered and were not yet
+    int64_t backlog_change; // tokens that must be delivered: committed in the step, less those that
+                            // were delivered in it
 };
 
 struct steps {
@@ -31,7 +32,7 @@ static size_t step_of(const struct steps *s, const struct ledger *l, int64_t ns)
     return step < 0 ? 0 : (size_t)step >= s->count ? s->count - 1 : (size_t)step;
 }
 
-// Counts the tokens of each step.
+// Counts the tokens of each step: planned, committed, and the change of the backlog.
 static void count_tokens(struct steps *s, const struct ledger *l)
 {
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
@@ -73,8 +74,7 @@ static void add_stages(
     sums->dequeue_ns += t.dequeue_ns;
 }
 
-// Adds a line, and each token that it delivers for the first time, to the interval in which it was
-// read.
+// Counts a whole line in its step, with the tokens that it delivers for the first time.
 static void add_interval_line(struct interval *i, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -94,7 +94,7 @@ static void add_interval_line(struct interval *i, const struct ledger *l, uint32
     }
 }
 
-// Begins the interval of a step. Only the backlog carries over from the interval before.
+// Sets the interval to the next step. Only the backlog is carried over from the step before.
 static void begin_step(struct interval *i, const struct steps *s, size_t step)
 {
     i->from_ns = (int64_t)step * s->step_ns;
@@ -170,7 +170,6 @@ bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg,
             .from_commit = &from_commit};
         histogram_clear(&from_intended);
         histogram_clear(&from_commit);
-        // Tokens lie in the order of their phases, so one walk through them serves all.
         add_interval_phase(&i, l, phase, &token);
         from_ns += i.length_ns;
         ok = use(arg, &i, e);

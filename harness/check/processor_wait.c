@@ -36,7 +36,7 @@ int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     const struct subject_log *log = l->log;
-    // Without an earlier sample the counts begin at 0, with the process.
+    // Without an earlier sample, the counts begin at 0 when the process starts.
     struct process_sample before = {.at_ns = l->log->processes[process].started_ns}, after = before;
     size_t first = FIRST_AFTER(log->samples, log->sample_count, at_ns, from_ns), i = first;
 
@@ -61,14 +61,16 @@ int64_t check_starved_ns(
 
 // --- by the watch over all -----------------------------------------------------------
 
-// Returns the first sample at `at_ns` or later; the last one when there is none.
+// Returns the first sample of the watch at `at_ns` or later; the last one when there is none. So
+// the search leaves out the last one, and looks for a time after at_ns - 1.
 static const struct starved_sample *watched_at(const struct ledger *l, int64_t at_ns)
 {
     return &l->starved[FIRST_AFTER(l->starved, l->starved_count - 1, at_ns, at_ns - 1)];
 }
 
-// Returns what happened between two samples: the last one at `from_ns` or before, and the first one
-// at `until_ns` or later. at_ns of the result is the time between the two samples.
+// Returns the growth of all counts between two samples of the watch: the last one at `from_ns` or
+// before, and the first one at `until_ns` or later. at_ns of the result is the time between the two
+// samples.
 static struct starved_sample watched(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     const struct starved_sample *a = watched_at(l, from_ns), *b = watched_at(l, until_ns);
@@ -96,7 +98,7 @@ int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t unt
         return until_ns - from_ns;
     struct starved_sample w = watched(l, from_ns, until_ns);
     double processors = w.at_ns > 0 ? (double)w.own_us * NS_PER_US / (double)w.at_ns : 0;
-    // With up to one processor in use all of the time is left, with two or more nothing.
+    // With up to one processor in use, all of the time is left; with two or more, nothing.
     double left = fmin(fmax(2 - processors, 0), 1);
     return (int64_t)(left * (double)(until_ns - from_ns));
 }

@@ -100,8 +100,8 @@ static bool add_delivered(void *arg, const struct interval *i, struct err *e)
     return true;
 }
 
-// Writes what `mailproof check` reads beside the history. It looks for result.json, and does not
-// read it.
+// Writes the files that `mailproof check` wants beside the history. It only looks whether
+// result.json is there, so that file holds an empty object.
 static bool write_texts(const char *folder, size_t tokens, char scenario[PATH_MAX], struct err *e)
 {
     char result[PATH_MAX];

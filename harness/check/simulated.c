@@ -2,7 +2,7 @@
 
 enum {
     STEP_MS = 5,
-    LIMIT = 3,
+    LIMIT = 3, // batch limit
     FAULTS_MAX = 5,
 };
 
@@ -35,6 +35,7 @@ int64_t sim_between(struct sim *m, int64_t from, int64_t to)
 
 // --- the collectors ---------------------------------------------------------------
 
+// Records that the instance writes its batch as a line.
 static void simulate_line(struct sim *m, struct sim_instance *k)
 {
     sim_history_line(&m->h, k->process, sim_read_ms(m, k), k->batch, k->count);
@@ -42,12 +43,15 @@ static void simulate_line(struct sim *m, struct sim_instance *k)
         m->delivered[k->batch[i]] = true;
 }
 
+// True when the arrays of the history have room for one more step of all instances.
 static bool simulated_has_room(const struct sim *m)
 {
     return m->h.log.line_count + 20 < SIM_HISTORY_MAX &&
            m->h.log.delivery_count + 30 < SIM_HISTORY_MAX;
 }
 
+// Returns how many tokens are free to be taken, and sets *oldest to the one that has waited
+// longest.
 static int simulated_waiting(const struct sim *m, uint32_t *oldest)
 {
     int count = 0;
@@ -61,6 +65,7 @@ static int simulated_waiting(const struct sim *m, uint32_t *oldest)
     return count;
 }
 
+// Returns how long a short batch waits, which two of the defects change.
 static int64_t window_ms(const struct sim *m)
 {
     return m->defect == SIM_LATE    ? 3 * SIM_TIMEOUT_MS
@@ -68,6 +73,7 @@ static int64_t window_ms(const struct sim *m)
                                     : SIM_TIMEOUT_MS;
 }
 
+// Takes up to `most` free tokens, which can be written when the service time has passed.
 static void take_batch(struct sim *m, struct sim_instance *k, int most)
 {
     for (uint32_t t = m->first; t < m->tokens && k->count < most; t++) {
@@ -79,8 +85,8 @@ static void take_batch(struct sim *m, struct sim_instance *k, int most)
     k->ready_ms = m->now_ms + m->service_ms;
 }
 
-// A full batch goes out at once, a short one when its oldest token has waited, or waited already
-// when the session was opened.
+// Looks for waiting tokens, and takes a batch. A full batch goes out at once, a short one when its
+// oldest token has waited for the window, or waited already when the session was opened.
 static void simulate_look(struct sim *m, struct sim_instance *k)
 {
     uint32_t oldest = 0;
@@ -133,6 +139,7 @@ static void confirm_unsure(struct sim *m, struct sim_instance *k)
     k->unsure_count = 0;
 }
 
+// Lets an instance do what it does at this moment: start, connect, write, confirm or take a batch.
 static void simulate_step(struct sim *m, int instance)
 {
     struct sim_instance *k = &m->all[instance];
@@ -163,6 +170,7 @@ static void simulate_step(struct sim *m, int instance)
 
 // --- a history --------------------------------------------------------------------
 
+// Commits `rows` tokens, which are visible 1 ms later.
 static void insert(struct sim *m, int rows)
 {
     for (int i = 0; i < rows; i++)
@@ -171,6 +179,8 @@ static void insert(struct sim *m, int rows)
     m->tokens += (uint32_t)rows;
 }
 
+// Inserts what comes in at this moment: one burst, or a transaction of one or two tokens at random.
+// rate: transactions a second.
 static void arrive(struct sim *m, double rate)
 {
     if (m->burst && m->now_ms == 500) {
@@ -207,7 +217,9 @@ static double set_up_simulation(struct sim *m, uint64_t seed)
     m->turn_free_ms = SIM_NEVER_MS;
     c->dequeue = m->instances > 1 && !m->turns ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
     c->capacity = m->burst ? 0 : 1000.0 * LIMIT / 30;
+    // A transaction has 1.5 tokens on average.
     m->h.phase.rate_from = m->h.phase.rate_to = 1.5 * rate;
+    // All instances together then write half of what comes in.
     if (m->defect == SIM_SLOW)
         m->service_ms = (int64_t)(2 * m->instances * LIMIT * 1000 / (1.5 * rate));
     m->h.log.process_count = 0;
@@ -219,6 +231,7 @@ static double set_up_simulation(struct sim *m, uint64_t seed)
     return rate;
 }
 
+// True when every token is written or taken, and no instance has a batch. Moves m->first on.
 static bool is_done(struct sim *m)
 {
     while (m->first < m->tokens && m->free_ms[m->first] == SIM_NEVER_MS)
@@ -230,7 +243,9 @@ static bool is_done(struct sim *m)
     return done;
 }
 
-// Half of the faults begin soon after the one before.
+// Draws when a fault begins, in ms. Half of the faults begin soon after the one before, which began
+// at before_ms (0: there is none). A fault of a given verb leaves two seconds of the load for what
+// it causes.
 static int64_t fault_at(struct sim *m, int64_t before_ms, const char *verb)
 {
     int64_t last_ms = SIM_LOAD_MS - (verb ? 2000 : 400);

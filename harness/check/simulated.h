@@ -19,7 +19,7 @@ struct sim_history {
     struct fault_spec specs[16];
     struct plan plan;
     struct plan_txn plan_txns[SIM_HISTORY_MAX];
-    uint8_t kinds[SIM_HISTORY_MAX];
+    uint8_t kinds[SIM_HISTORY_MAX]; // enum token_kind; per token
     struct txn_record txns[SIM_HISTORY_MAX];
     struct fault_record faults[16];
     struct subject_log log;
@@ -120,7 +120,7 @@ struct sim {
     int64_t turn_free_ms; // when another may take the turn; SIM_NEVER_MS: the holder keeps it
     struct sim_instance all[SIM_INSTANCES_MAX];
     int64_t unread_ms[SIM_INSTANCES_MAX]; // until when nobody reads the output of each instance
-    int64_t stall_ms; // when the harness itself stands still; SIM_NEVER_MS: never
+    int64_t stall_ms; // when the harness itself begins to stand still; SIM_NEVER_MS: never
     struct stall stall;
     struct stalls stalls;
     int64_t origin_ns, now_ms, service_ms;

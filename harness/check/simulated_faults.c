@@ -3,6 +3,7 @@
 
 enum { PROCESSES_MAX = 8 };
 
+// Frees the tokens of the instance's batch at free_ms, when they begin to wait anew.
 static void simulate_give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
 {
     for (int i = 0; i < k->count; i++)
@@ -27,6 +28,7 @@ void sim_start_process(struct sim *m, int instance, int64_t at_ms)
 {
     struct process_record *p = &m->h.processes[m->h.log.process_count];
 
+    // sim_history_init has made the first process.
     if (m->h.log.process_count > 0) {
         *p = m->h.processes[0];
         p->ended_ns = sim_at_ns(m, SIM_END_MS + 110);
@@ -47,6 +49,8 @@ static void lose_turn(struct sim *m, const struct sim_instance *k)
         m->turn_free_ms = m->now_ms + SIM_GRACE_MS;
 }
 
+// Kills the process, which starts again later. Others may take its tokens after the grace, if they
+// share the work.
 static void kill_one(struct sim *m, struct sim_instance *k)
 {
     struct process_record *p = &m->h.processes[k->process];

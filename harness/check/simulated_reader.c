@@ -38,6 +38,7 @@ int64_t sim_read_ms(const struct sim *m, const struct sim_instance *k)
     return unread_ms > m->now_ms ? unread_ms : m->now_ms;
 }
 
+// A line that would have been read later is read now.
 void sim_read_the_rest(struct sim *m, const struct sim_instance *k)
 {
     int64_t now_ns = m->origin_ns + m->now_ms * NS_PER_MS;

@@ -60,16 +60,17 @@ struct catching_up {
     int64_t last_ns, settled_ns;
 };
 
-// True for the short line that a collector sends after the full lines when it catches up after a
-// fault. This line looks early, but it is the process's first one since the fault's end, or its
-// first token waited already when the line before was read.
-static bool left_over(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
+// True when a short line that looks early may hold the rest of what waited at a fault's end
+// (ended_ns), after the full lines: it is the process's first line since then, or its first token,
+// acknowledged at first_ns, waited already when the process's line before was read.
+static bool is_backlog_rest(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
 {
     return c->last_ns < ended_ns || first_ns <= c->last_ns;
 }
 
-// True when a fault held up the line, and the process has not caught up since: the first token was
-// there before the fault's end or, for a line that looks early, the line may be left_over.
+// True when a fault held up the line, and the process has written no short line since. Then the
+// line's first token, acknowledged at first_ns, was there before the fault's end, or the line looks
+// early (`early`) and may hold the rest of what waited then.
 static bool waited_for_fault(const struct ledger *l, const struct line_record *line,
     const struct catching_up *c, int64_t first_ns, bool early)
 {
@@ -77,13 +78,14 @@ static bool waited_for_fault(const struct ledger *l, const struct line_record *l
         const struct fault_record *f = &l->faults[i];
         if (f->began_ns == 0 || f->began_ns > line->read_ns || f->ended_ns <= c->settled_ns)
             continue;
-        if (first_ns < f->ended_ns || (early && left_over(c, f->ended_ns, first_ns)))
+        if (first_ns < f->ended_ns || (early && is_backlog_rest(c, f->ended_ns, first_ns)))
             return true;
     }
     return false;
 }
 
-// Returns why the collector sent this line, as far as the run shows it.
+// Returns why the collector sent this line, as far as the run shows it. `c` is what the line's
+// process had written before.
 static enum fired_by stage_reason(
     const struct ledger *l, const struct line_record *line, const struct catching_up *c)
 {
@@ -96,14 +98,15 @@ static enum fired_by stage_reason(
         return why;
     // When the first token of the line was acknowledged, and so began to wait.
     int64_t first_ns = fire_ns - l->scenario->collector.batch_timeout_ns;
-    bool first = c->settled_ns == 0;
-    // Tokens that waited before a process started are sent at once, because the process does not
-    // let them wait for the timeout again.
-    if (first && (first_ns < started_ns || (early && c->last_ns == 0)))
+    // Until its first short line, a process may still send what waited when it started. It sends
+    // these tokens at once, and does not let them wait for the timeout again.
+    bool starting = c->settled_ns == 0;
+    if (starting && (first_ns < started_ns || (early && c->last_ns == 0)))
         return FIRED_AT_START;
     if (waited_for_fault(l, line, c, first_ns, early))
         return FIRED_AFTER_FAULT;
-    if (first && early && first_ns <= c->last_ns)
+    // The rest of what waited at the start, as is_backlog_rest finds it after a fault.
+    if (starting && early && first_ns <= c->last_ns)
         return FIRED_AT_START;
     return early && line->read_ns >= l->drain_end_ns ? FIRED_AT_END : why;
 }
@@ -169,7 +172,8 @@ static void record_stage(struct stages *s, const struct ledger *l, uint32_t toke
     s->before_ack += txn->outcome == TXN_COMMITTED && ledger_read_ns(l, token) < txn->ended_ns;
 }
 
-// Records the size of a line, and the stages of the tokens that came with it first.
+// Records the size of a whole line, and the stages of each token that came with it for the first
+// time.
 static void add_stage_line(struct stages *s, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -187,7 +191,7 @@ static void add_stage_line(struct stages *s, const struct ledger *l, uint32_t in
 
 bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
 {
-    const int64_t highest_ns = 60 * NS_PER_S;
+    const int64_t highest_ns = 60 * NS_PER_S; // a longer time makes the histogram grow
 
     *s = (struct stages){0};
     if (!histogram_init(&s->lag, highest_ns, e) || !histogram_init(&s->insert, highest_ns, e) ||

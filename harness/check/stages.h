@@ -42,8 +42,9 @@ struct stages {
 MUST_USE bool stages_make(struct stages *s, const struct ledger *l, struct err *e);
 void stages_fini(struct stages *s);
 
-// Returns when the batch of a whole line fired; CLOCK_NEVER: none of its tokens has an
-// acknowledgement. Sets *why to FIRED_BY_LIMIT, FIRED_BY_TIMEOUT or FIRED_OTHERWISE.
+// Returns when the batch of a whole line fired; CLOCK_NEVER: it holds no valid delivery of a
+// planned token. A token whose connection was lost counts as acknowledged at that time. Sets *why
+// to FIRED_BY_LIMIT, FIRED_BY_TIMEOUT or FIRED_OTHERWISE.
 int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, enum fired_by *why);
 
 // Returns a new array of bytes with the reason (enum fired_by) why each line fired; NULL without

@@ -185,7 +185,7 @@ static void a_line_before_the_acknowledgement_took_no_time(void **state)
     stages_fini(&s);
 }
 
-// This holds for any times in any order.
+// The four stages of a token add up to its latency, whatever its times are and in whatever order.
 static void the_stages_add_up(void **state)
 {
     struct fixture f;

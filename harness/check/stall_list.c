@@ -8,14 +8,23 @@ static const int64_t probe_every_ns = 100 * NS_PER_MS;
 
 // --- slack ------------------------------------------------------------------------
 
-// True when a fault lasts in a stretch of time, because the fault may then have slowed the probe.
-static bool is_stall_disturbed(const struct timeline *t, int64_t from_ns, int64_t until_ns)
+// True when a strike or a slow fault lasts in a stretch of time. Then the fault may explain a slow
+// answer.
+static bool is_fault_at_work(const struct timeline *t, int64_t from_ns, int64_t until_ns)
 {
     return timeline_strike(t, NULL, EVERY, from_ns, until_ns) ||
            timeline_allowance(t, from_ns, until_ns).ns > 0;
 }
 
-// Returns 50 ms + 5 × the p99 of the probe query outside of faults, at most 500 ms.
+// Sorts the times, of which there is at least one, and returns their p99.
+static int64_t sort_p99_ns(int64_t *times_ns, size_t count)
+{
+    qsort(times_ns, count, sizeof *times_ns, clock_compare);
+    return times_ns[(count * 99 - 1) / 100];
+}
+
+// Returns 50 ms + 5 × the p99 of the probe query outside of faults, at most 500 ms; 500 ms when
+// no such query was answered.
 static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *t)
 {
     int64_t *took = calloc(l->probe_count + 1, sizeof *took);
@@ -24,13 +33,11 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *
 
     for (size_t i = 0; took && i < l->probe_count; i++) {
         const struct probe_sample *p = &l->probes[i];
-        if (p->took_ns != CLOCK_NEVER && !is_stall_disturbed(t, p->due_ns, p->due_ns + p->took_ns))
+        if (p->took_ns != CLOCK_NEVER && !is_fault_at_work(t, p->due_ns, p->due_ns + p->took_ns))
             took[count++] = p->took_ns;
     }
-    if (count > 0) {
-        qsort(took, count, sizeof *took, clock_compare);
-        slack_ns = clock_min(slack_base_ns + 5 * took[(count * 99 - 1) / 100], slack_most_ns);
-    }
+    if (count > 0)
+        slack_ns = clock_min(slack_base_ns + 5 * sort_p99_ns(took, count), slack_most_ns);
     free(took);
     return slack_ns;
 }
@@ -45,10 +52,8 @@ int64_t check_flush_ns(const struct ledger *l)
         if (l->flushes[i].took_ns != CLOCK_NEVER)
             took[count++] = l->flushes[i].took_ns;
     }
-    if (count > 0) {
-        qsort(took, count, sizeof *took, clock_compare);
-        p99_ns = took[(count * 99 - 1) / 100];
-    }
+    if (count > 0)
+        p99_ns = sort_p99_ns(took, count);
     free(took);
     return p99_ns;
 }
@@ -67,8 +72,8 @@ static void add_stall(struct stall_list *s, int64_t from_ns, int64_t length_ns, 
         s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
-// Adds the parts of a stretch of time that lie outside of all faults. The timeline excuses the
-// other parts already.
+// Adds the parts of a stretch of time that lie outside of all strikes, each as a stall. The
+// timeline excuses the other parts already.
 static void add_between(struct stall_list *s, int64_t from_ns, int64_t until_ns,
     const struct timeline *t, int64_t least_ns)
 {
@@ -96,8 +101,8 @@ static void add_late(struct stall_list *s, const struct probe_sample *p, const s
             s, p->due_ns, check_beyond_own_ns(l, p->due_ns, p->due_ns + p->stall_ns), least_ns);
 }
 
-// Adds the times of late samples and slow answers. A slow answer began to be slow at an unknown
-// time after the answer before it.
+// Adds the times of late samples and slow answers of one probe. The server may have stood still
+// before a slow query was sent, but not before the query before it, which is one period earlier.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
     const struct ledger *l, const struct timeline *t, int64_t least_ns)
 {
@@ -106,7 +111,7 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
         int64_t asked_ns = p->due_ns + p->stall_ns;
         add_late(s, p, l, t, least_ns);
         if (p->took_ns == CLOCK_NEVER || p->took_ns <= least_ns ||
-            is_stall_disturbed(t, asked_ns, asked_ns + p->took_ns))
+            is_fault_at_work(t, asked_ns, asked_ns + p->took_ns))
             continue;
         add_stall(s, asked_ns - probe_every_ns, p->took_ns + probe_every_ns, least_ns);
     }
@@ -139,6 +144,7 @@ static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64
         for (size_t t = 0; is_cold_after(&l->faults[i]) && t < l->plan->txn_count; t++) {
             const struct txn_record *txn = &l->txns[t];
             int64_t from_ns = txn->sent_ns > back_ns ? txn->sent_ns : back_ns;
+            // Only a transaction longer than the slack counts; least_ns is half of the slack.
             if (txn->outcome == TXN_COMMITTED && txn->sent_ns && from_ns < until_ns)
                 add_stall(s, from_ns, txn->ended_ns - from_ns, 2 * least_ns);
         }
@@ -146,7 +152,7 @@ static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64
 }
 
 // Sorts the stalls by their beginning, and joins those that overlap.
-static void merge(struct stall_list *s)
+static void merge_stalls(struct stall_list *s)
 {
     size_t kept = 0;
 
@@ -165,8 +171,9 @@ static void merge(struct stall_list *s)
 bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
     const struct timeline *t, int64_t least_ns, struct err *e)
 {
-    // A fault may cut a late sample in two. The samples of one probe do not overlap, so a fault
-    // cuts at most one sample of each probe.
+    // A sample may begin late and be answered slowly: two stalls. A fault may cut a late sample in
+    // two. The samples of one of the two probes do not overlap, so a fault cuts at most one of
+    // each.
     size_t samples = l->probe_count + l->flush_count;
     size_t most = 2 * samples + 2 * t->strike_count + cold_servers_most(l) +
                   (reader ? reader->kept_count : 0);
@@ -181,7 +188,7 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
     add_answers(s, l->probes, l->probe_count, l, t, least_ns);
     add_answers(s, l->flushes, l->flush_count, l, t, least_ns);
     add_cold_servers(s, l, least_ns);
-    merge(s);
+    merge_stalls(s);
     return true;
 }
 

@@ -45,7 +45,7 @@ struct free_time timeline_free(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
 {
     struct free_time f = {.ns = until_ns > from_ns ? until_ns - from_ns : 0};
-    int64_t done_ns = from_ns, most_ns = 0;
+    int64_t done_ns = from_ns, most_ns = 0; // overlaps count once: all before done_ns is counted
 
     for (size_t i = first_beyond(t, from_ns); i < t->span_count; i++) {
         const struct span *s = &t->spans[i];
@@ -53,7 +53,6 @@ struct free_time timeline_free(
         int64_t end_ns = clock_min(s->until_ns, until_ns);
         if (s->from_ns >= until_ns)
             break;
-        // Spans may overlap, but no instant counts twice.
         if (!excuses_lines(s, instance) || end_ns <= begin_ns)
             continue;
         f.ns -= end_ns - begin_ns;

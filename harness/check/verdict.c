@@ -28,8 +28,9 @@
 
 #include <math.h>
 
-// Returns how many cases `allow` tolerates. When the harness knows which tokens each failover left
-// behind, no more tokens may have vanished than were left behind.
+// Returns how many cases of this invariant the scenario's `allow` tolerates. When the harness knows
+// which tokens each failover left on the old leader (left_behind), no other token may have
+// vanished.
 static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
     uint64_t most = 0;
@@ -45,9 +46,9 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 
 // --- doubts --------------------------------------------------------------------
 
-// True when a token came for the first time within apart_ns of the drain's end. The first half of
-// the drain does not count, because the last tokens of the load come there. apart_ns: how far two
-// lines may be apart while the subject still works.
+// True when a token came for the first time within apart_ns before the drain's end. apart_ns: how
+// far two lines may be apart while the subject still works. Only the second half of the drain
+// counts, because the last tokens of the load may come in the first.
 static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 {
     int64_t from_ns = l->drain_end_ns - clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
@@ -61,15 +62,15 @@ static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 }
 
 // True when the missing tokens may still have been on their way: the drain used all its time, and
-// until its end full lines arrived, or as many tokens as the budget allows. A subject that promises
+// near its end full lines arrived, or as many tokens as the budget allows. A subject that promises
 // no limit has no full lines; for such a subject it is enough that new tokens came. A drain that
 // did not use all its time had nothing left to wait for. With a slack of seconds, two lines may be
 // as far apart as the slack.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
-    // However far apart lines may be, the last ones of the load do not count as lines of the
-    // drain's end, as in came_until_end.
+    // A subject that still works writes within two batch timeouts and apart_ns. The limit to half
+    // of the drain is that of came_until_end.
     int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns +
                       clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
     int64_t from_ns = l->drain_end_ns - last_ns;
@@ -108,9 +109,9 @@ static bool has_fault_for_rest(const struct ledger *l)
     return false;
 }
 
-// True when the plan itself ended the last collector, by `collector.restart: false` or by a fault
-// with `for: rest`. The run ends with that collector, and nobody is to blame for the tokens that
-// remain.
+// True when the plan itself ended the last collector: a fault asked it to end or killed it, and
+// `collector.restart: false` or a fault with `for: rest` kept it down. The run ends with that
+// collector, and nobody is to blame for the tokens that remain.
 static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
 {
     const struct process_record *last = NULL;
@@ -333,7 +334,7 @@ static void judge_expectations(struct result *r, const struct ledger *l,
 
 // Adds a reason for each fault of the scenario that found nobody to hit at any of its times. A
 // repeated fault may find nobody at some of them.
-static void find_missed_verbs(struct result *r, const struct ledger *l)
+static void add_faults_without_victim(struct result *r, const struct ledger *l)
 {
     const struct scenario *s = l->scenario;
 
@@ -351,7 +352,7 @@ static void find_missed_verbs(struct result *r, const struct ledger *l)
 }
 
 // Adds a reason if faults that were not left out failed or never began.
-static void find_failed_faults(struct result *r, const struct ledger *l)
+static void add_failed_faults(struct result *r, const struct ledger *l)
 {
     const struct fault_record *bad = NULL;
     size_t failed = 0;
@@ -369,9 +370,9 @@ static void find_failed_faults(struct result *r, const struct ledger *l)
             bad->began_ns ? bad->evidence : "never begun");
 }
 
-// Names the counts that would have convicted the collector if no other program had used the
-// machine.
-static void find_crowded_out(
+// Adds a reason for each invariant of time that would have convicted the collector if other
+// programs had not used too much of the processors.
+static void add_doubted_counts(
     struct result *r, const struct ledger *l, const struct check_input *in, const struct doubts *d)
 {
     double starved = check_load_starved(l);
@@ -388,8 +389,8 @@ static void find_crowded_out(
     }
 }
 
-// Adds the reasons for which the run cannot tell, so that the verdict is inconclusive at best.
-static void find_reasons(
+// Adds every reason why the run is inconclusive, except those of `expect` (judge_expectations).
+static void add_reasons(
     struct result *r, const struct ledger *l, const struct check_input *in, const struct doubts *d)
 {
     if (in->interrupted)
@@ -397,11 +398,12 @@ static void find_reasons(
             ledger_seconds(l, l->load_end_ns), (double)l->plan->end_ns / NS_PER_S);
     // In a run that ended early, the faults that were still to come are not missed.
     if (!check_ended_early(in)) {
-        find_missed_verbs(r, l);
-        find_failed_faults(r, l);
+        add_faults_without_victim(r, l);
+        add_failed_faults(r, l);
     }
     if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)
         result_reason(r, "the history is empty: no committed token had to be delivered");
+    // Without the server's log, `sessions` is NULL.
     if (l->sessions && l->session_count == 0 && r->values[METRIC_DELIVERED] <= 0)
         result_reason(r, "the collector never opened a session; logs/collector-0.log may say why");
     check_gates(r, l, in);
@@ -415,7 +417,7 @@ static void find_reasons(
             "such as --set drain=%.0fs",
             r->values[METRIC_PENDING], 2 * ceil((double)l->scenario->drain_ns / NS_PER_S));
     if (d->crowded_out || d->crowded_at_any_slack)
-        find_crowded_out(r, l, in, d);
+        add_doubted_counts(r, l, in, d);
     if (d->nobody_left)
         result_reason(r, "the plan ended the last collector, so lost, unrecovered and end_state "
                          "cannot be judged");
@@ -441,7 +443,7 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
         .server_unread = left_server_broken(l, true)};
     bool violated = judge_invariants(r, l, &doubts);
 
-    find_reasons(r, l, in, &doubts);
+    add_reasons(r, l, in, &doubts);
     judge_expectations(r, l, in, &doubts, &violated, &missed);
     // A collector that cannot be kept running is to blame for that itself.
     violated = violated || (in->gave_up && !doubts.nobody_left && !doubts.server_broken);

@@ -22,7 +22,7 @@
 // goes on.
 static int64_t others_until_ns(const struct sources *s, const struct strike *k)
 {
-    const struct timeline *t = s->out;
+    const struct timeline *t = s->timeline;
     const struct scenario *sc = s->l->scenario;
     int64_t handed_ns = bounds_grace_ns(sc) + bounds_takeover_ns;
 
@@ -45,7 +45,8 @@ static bool another_was_free(
     const struct sources *s, int instance, int64_t from_ns, int64_t until_ns)
 {
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
-        if (i != instance && timeline_disturbed_by(s->out, i, from_ns, until_ns).kind == CAUSE_NONE)
+        if (i != instance &&
+            timeline_disturbed_by(s->timeline, i, from_ns, until_ns).kind == CAUSE_NONE)
             return true;
     }
     return false;
@@ -81,7 +82,7 @@ static uint64_t most_tokens(const struct scenario *s, int instances)
 
 void source_bequests(struct sources *s)
 {
-    struct timeline *t = s->out;
+    struct timeline *t = s->timeline;
     const struct scenario *sc = s->l->scenario;
 
     for (size_t i = 0; scenario_shares(sc) && i < t->strike_count; i++) {
@@ -89,7 +90,7 @@ void source_bequests(struct sources *s)
         // A strike on all instances may leave what each of them had taken.
         int instances = k->instance == EVERY ? sc->collector.instances : 1;
         if (!array_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests)) {
-            s->full = true;
+            s->no_memory = true;
             return;
         }
         int64_t until_ns = others_until_ns(s, k);

@@ -8,13 +8,13 @@
 
 void source_faults(struct sources *s)
 {
-    for (size_t i = 0; i < s->out->strike_count; i++) {
-        const struct strike *k = &s->out->strikes[i];
+    for (size_t i = 0; i < s->timeline->strike_count; i++) {
+        const struct strike *k = &s->timeline->strikes[i];
         if (strike_is_taken_over(s, k) || strike_slows_reader(k))
             continue;
         // A collector whose output nobody reads keeps its turn, as it should, and the others wait.
         bool turn_kept = k->verb->hits == HITS_READER && !scenario_shares(s->l->scenario);
-        sources_span(s,
+        sources_add_span(s,
             (struct span){k->struck_ns, k->undone_ns, turn_kept ? EVERY : k->instance, k->cause});
     }
 }

@@ -18,15 +18,16 @@ static void add_unread_lines(struct sources *s, const struct strike *k)
         if (read_slowly && (k->instance == EVERY || k->instance == instance))
             // Before the reader became slow, it read each line at once. Where one works at a time,
             // a collector whose output nobody reads keeps its turn, so all others wait, too.
-            sources_span(s, (struct span){clock_max(line->empty_ns, k->struck_ns), line->read_ns,
-                                share ? instance : EVERY, {CAUSE_READER, k->cause.index}});
+            sources_add_span(
+                s, (struct span){clock_max(line->empty_ns, k->struck_ns), line->read_ns,
+                       share ? instance : EVERY, {CAUSE_READER, k->cause.index}});
     }
 }
 
 void source_readers(struct sources *s)
 {
-    for (size_t i = 0; i < s->out->strike_count; i++) {
-        if (strike_slows_reader(&s->out->strikes[i]))
-            add_unread_lines(s, &s->out->strikes[i]);
+    for (size_t i = 0; i < s->timeline->strike_count; i++) {
+        if (strike_slows_reader(&s->timeline->strikes[i]))
+            add_unread_lines(s, &s->timeline->strikes[i]);
     }
 }

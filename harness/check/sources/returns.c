@@ -35,11 +35,12 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
     if (k->verb->ends != ENDS_PROCESSES)
         return bound_ns;
     int64_t start_ns = started_ns(s->l, instance, k->struck_ns);
-    // No process started. One that the plan ended for good never comes back; one that should have
-    // ended, but lives, was never away.
+    // No process started. A process that the plan ended for good never comes back. One that should
+    // have ended, but lives, was never away.
     if (start_ns == CLOCK_NEVER)
         return k->for_good ? CLOCK_NEVER : bound_ns;
     start_ns += scenario_starts_ns(sc);
+    // A process that starts before the server is back must also have the time to return.
     return verb_stops_server(k->verb) ? clock_max(start_ns, bound_ns) : start_ns;
 }
 
@@ -72,7 +73,7 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
     int64_t back_ns = sources_bound_ns(s, k, instance);
     int lines = lines_that_show(l->scenario);
 
-    // Connections that rest have looked for waiting tokens, so the instance is back.
+    // Connections that were seen to rest have looked for waiting tokens, so the instance is back.
     if (k->ready_ns > k->undone_ns)
         back_ns = clock_min(back_ns, k->ready_ns);
     for (size_t i = line_after(l->log, k->undone_ns);
@@ -102,24 +103,24 @@ static void return_each(struct sources *s, const struct strike *k)
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
         int64_t back_ns = sources_back_ns(s, k, i);
-        sources_span(s, (struct span){k->undone_ns, back_ns, i, cause_of_return(k)});
+        sources_add_span(s, (struct span){k->undone_ns, back_ns, i, cause_of_return(k)});
         first_ns = clock_min(first_ns, back_ns);
     }
-    sources_span(s, (struct span){k->undone_ns, first_ns, EVERY, cause_of_return(k)});
+    sources_add_span(s, (struct span){k->undone_ns, first_ns, EVERY, cause_of_return(k)});
 }
 
 void source_returns(struct sources *s)
 {
     const struct scenario *sc = s->l->scenario;
 
-    for (size_t i = 0; i < s->out->strike_count; i++) {
-        const struct strike *k = &s->out->strikes[i];
+    for (size_t i = 0; i < s->timeline->strike_count; i++) {
+        const struct strike *k = &s->timeline->strikes[i];
         if (strike_is_taken_over(s, k) || strike_slows_reader(k))
             continue;
         if (k->instance == EVERY && sc->collector.instances > 1 && scenario_shares(sc))
             return_each(s, k);
         else
-            sources_span(s, (struct span){k->undone_ns, sources_back_ns(s, k, k->instance),
-                                k->instance, cause_of_return(k)});
+            sources_add_span(s, (struct span){k->undone_ns, sources_back_ns(s, k, k->instance),
+                                    k->instance, cause_of_return(k)});
     }
 }

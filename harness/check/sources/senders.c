@@ -34,17 +34,16 @@ static void walk_senders(
         if (l->log->processes[line->process].instance != instance || line->tokens == 0)
             continue;
         int slot = 0, first = 0;
+        // A line takes the place of the line whose answers were complete first.
         for (int k = 1; k < m->in_flight; k++)
             slot = in_flight[k] < in_flight[slot] ? k : slot;
-        // A line takes the place of the line whose answers were complete first.
         in_flight[slot] = settled_ns(l, m, i);
         for (int k = 1; k < m->in_flight; k++)
             first = in_flight[k] < in_flight[first] ? k : first;
         // The next line can come when the first place is free. If one is free already, the span is
-        // empty.
-        // Where there is one collector, its spans count for all questions.
+        // empty, and not added. The only collector's span excuses the lines of all.
         int blamed = l->scenario->collector.instances > 1 ? instance : EVERY;
-        sources_span(s,
+        sources_add_span(s,
             (struct span){line->read_ns, in_flight[first], blamed, {CAUSE_SENDER, line->process}});
     }
 }
@@ -59,6 +58,6 @@ void source_senders(struct sources *s)
     int64_t *in_flight = calloc((size_t)m.in_flight, sizeof *in_flight);
     for (int i = 0; in_flight && i < s->l->scenario->collector.instances; i++)
         walk_senders(s, &m, i, in_flight);
-    s->full = s->full || !in_flight;
+    s->no_memory = s->no_memory || !in_flight;
     free(in_flight);
 }

@@ -29,9 +29,9 @@ static double highest_load_rate(const struct scenario *s)
     return highest;
 }
 
-// Returns by how much a network that passes only `rate` bytes a second delays each answer, which is
-// the time to transfer one full batch. 0: unknown, because the rate is less than twice what the
-// load needs, and a backlog may grow.
+// Returns by how much a network that passes only `rate` bytes a second delays each answer: the time
+// to transfer one full batch and one token more. 0: unknown, because the rate is less than twice
+// what the load needs, and a backlog may grow.
 static int64_t throttle_delay_ns(const struct scenario *s, double rate)
 {
     double line_bytes = token_bytes * (1 + s->collector.batch_limit);
@@ -56,7 +56,7 @@ int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
 
 void source_slowdowns(struct sources *s)
 {
-    struct timeline *t = s->out;
+    struct timeline *t = s->timeline;
 
     for (uint32_t i = 0; i < s->l->fault_count; i++) {
         const struct fault_record *f = &s->l->faults[i];
@@ -66,9 +66,11 @@ void source_slowdowns(struct sources *s)
         if (!f->began_ns || step_ns == 0)
             continue;
         if (!array_grow(&t->slowdowns, t->slowdown_count, 1, sizeof *t->slowdowns)) {
-            s->full = true;
+            s->no_memory = true;
             return;
         }
+        // When the fault ends, what it holds back may be on its way for one more delay, in one
+        // direction.
         t->slowdowns[t->slowdown_count++] = (struct slowdown){.from_ns = f->began_ns,
             .until_ns = f->ended_ns,
             .step_ns = step_ns,

@@ -2,8 +2,8 @@
 // them.
 #include "check/sources/sources.h"
 
-// Sorts the spans and fills in latest_ns[i], the latest end of spans 0 to i. These ends never fall
-// as i grows, so a binary search finds the first span that may reach a given time.
+// Sorts the spans and fills in latest_ns[i], the latest end of spans 0 to i, for the binary search
+// of timeline.c.
 static bool index_spans(struct timeline *t, struct err *e)
 {
     int64_t latest_ns = INT64_MIN;
@@ -27,12 +27,12 @@ bool sources_make(struct timeline *t, const struct ledger *l, struct err *e)
     static void (*const sources[])(struct sources * s) = {source_faults, source_returns,
         source_takeovers, source_readers, source_senders, source_together, source_slowdowns,
         source_bequests};
-    struct sources s = {.l = l, .out = t};
+    struct sources s = {.l = l, .timeline = t};
 
     *t = (struct timeline){0};
     if (!strikes_make(&s, e))
         return false;
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         sources[i](&s);
-    return (!s.full || err_memory(e)) && index_spans(t, e);
+    return (!s.no_memory || err_memory(e)) && index_spans(t, e);
 }

@@ -9,8 +9,8 @@
 // What all sources share: the ledger that they read, and the timeline that they fill.
 struct sources {
     const struct ledger *l;
-    struct timeline *out; // its strikes are listed before the first source is called
-    bool full;            // true: there was no memory for a span
+    struct timeline *timeline; // its strikes are listed before the first source is called
+    bool no_memory; // true: there was no memory for a span, and the timeline is incomplete
 };
 
 // True when the fault counts as a strike, because it may stop the subject:
@@ -35,7 +35,7 @@ MUST_USE bool sources_make(struct timeline *t, const struct ledger *l, struct er
 MUST_USE bool strikes_make(struct sources *s, struct err *e);
 
 // Adds a span, unless it is empty.
-void sources_span(struct sources *s, struct span span);
+void sources_add_span(struct sources *s, struct span span);
 
 void source_faults(struct sources *s);    // from the strike until the fault is undone
 void source_returns(struct sources *s);   // until the struck instances work again

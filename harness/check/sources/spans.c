@@ -15,13 +15,13 @@ bool strike_slows_reader(const struct strike *k)
     return k->verb->hits == HITS_READER && k->verb->does == SLOWS;
 }
 
-void sources_span(struct sources *s, struct span span)
+void sources_add_span(struct sources *s, struct span span)
 {
     if (span.until_ns <= span.from_ns)
         return;
-    if (!array_grow(&s->out->spans, s->out->span_count, 1, sizeof span)) {
-        s->full = true;
+    if (!array_grow(&s->timeline->spans, s->timeline->span_count, 1, sizeof span)) {
+        s->no_memory = true;
         return;
     }
-    s->out->spans[s->out->span_count++] = span;
+    s->timeline->spans[s->timeline->span_count++] = span;
 }

@@ -36,10 +36,10 @@ static int instance_of(const struct scenario *s, const struct fault_spec *f)
 
 static void add_strike(struct sources *s, struct strike strike)
 {
-    s->out->strikes[s->out->strike_count++] = strike;
+    s->timeline->strikes[s->timeline->strike_count++] = strike;
 }
 
-// True when the harness played the death of the sender that had this delivery.
+// True when the harness, in the role of the sender that had this delivery, died.
 static bool is_death(const struct delivery *d)
 {
     return d->reply == REPLY_DIED && d->replied_ns != 0;
@@ -59,8 +59,8 @@ static struct strike death_of(const struct ledger *l, const struct delivery *d)
         .cause = {CAUSE_SENDER, process}};
 }
 
-// Strikes of the same time are in the order of their faults, and then come the deaths of senders.
-// With ties, the order would depend on the qsort of the C library.
+// Orders strikes by time. Those of the same time are in the order of their faults, and then come
+// the deaths of senders. With ties, the order would depend on the qsort of the C library.
 static int by_strike(const void *a, const void *b)
 {
     const struct strike *x = a, *y = b;
@@ -94,8 +94,8 @@ bool strikes_make(struct sources *s, struct err *e)
 
     for (size_t i = 0; i < l->log->delivery_count; i++)
         most += is_death(&l->log->deliveries[i]);
-    s->out->strikes = calloc(most, sizeof *s->out->strikes);
-    if (!s->out->strikes)
+    s->timeline->strikes = calloc(most, sizeof *s->timeline->strikes);
+    if (!s->timeline->strikes)
         return err_memory(e);
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
@@ -114,15 +114,15 @@ bool strikes_make(struct sources *s, struct err *e)
         if (is_death(&l->log->deliveries[i]))
             add_strike(s, death_of(l, &l->log->deliveries[i]));
     }
-    qsort(s->out->strikes, s->out->strike_count, sizeof *s->out->strikes, by_strike);
-    for (size_t i = 0; i < s->out->strike_count; i++) {
-        struct strike *k = &s->out->strikes[i];
-        // These times depend on no other strike.
+    qsort(s->timeline->strikes, s->timeline->strike_count, sizeof *s->timeline->strikes, by_strike);
+    for (size_t i = 0; i < s->timeline->strike_count; i++) {
+        struct strike *k = &s->timeline->strikes[i];
+        // bound_ns and back_ns depend on no other strike.
         k->bound_ns = sources_bound_ns(s, k, k->instance);
         k->back_ns = all_back_ns(s, k);
     }
-    for (size_t i = 0; i < s->out->strike_count; i++)
+    for (size_t i = 0; i < s->timeline->strike_count; i++)
         // The time of a takeover depends on when the others are back, so it comes in a second pass.
-        s->out->strikes[i].others_ns = sources_others_ns(s, &s->out->strikes[i]);
+        s->timeline->strikes[i].others_ns = sources_others_ns(s, &s->timeline->strikes[i]);
     return true;
 }

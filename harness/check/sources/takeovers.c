@@ -14,13 +14,15 @@
 static const int64_t read_within_ns = 100 * NS_PER_MS; // how soon after its writing a line is read
 
 // True when the holder of the turn, which wrote this line, may have lost the turn before until_ns:
-// a fault struck it, or its process ended.
+// a strike on it lasted at some time after the line was written, which was up to read_within_ns
+// before its reading, or its process ended.
 static bool lost_turn(const struct sources *s, const struct line_record *line, int64_t until_ns)
 {
     const struct process_record *p = &s->l->log->processes[line->process];
 
-    for (size_t i = 0; i < s->out->strike_count && s->out->strikes[i].struck_ns < until_ns; i++) {
-        const struct strike *k = &s->out->strikes[i];
+    for (size_t i = 0;
+         i < s->timeline->strike_count && s->timeline->strikes[i].struck_ns < until_ns; i++) {
+        const struct strike *k = &s->timeline->strikes[i];
         if ((k->instance == EVERY || k->instance == p->instance) &&
             k->undone_ns >= line->read_ns - read_within_ns)
             return true;
@@ -73,8 +75,8 @@ static int64_t watch_begins_ns(const struct sources *s, const struct strike *k, 
         if (i == k->instance)
             continue;
         // Strikes are in the order of time, so this loop follows strikes that overlap each other.
-        for (size_t j = 0; j < s->out->strike_count && begins_ns != CLOCK_NEVER; j++) {
-            const struct strike *other = &s->out->strikes[j];
+        for (size_t j = 0; j < s->timeline->strike_count && begins_ns != CLOCK_NEVER; j++) {
+            const struct strike *other = &s->timeline->strikes[j];
             if (other->struck_ns > begins_ns + needs_ns)
                 break;
             if ((other->instance == EVERY || other->instance == i) &&
@@ -109,7 +111,8 @@ static void take_over(struct sources *s, const struct strike *k)
     int64_t until_ns = clock_min(k->others_ns, k->back_ns);
 
     until_ns = clock_min(until_ns, taken_ns(s->l, k, until_ns));
-    sources_span(s, (struct span){k->struck_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
+    sources_add_span(
+        s, (struct span){k->struck_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
 }
 
 // Excuses the time after a fault that ended all sessions. During the grace only the old holder may
@@ -120,8 +123,9 @@ static void take_over_from_all(struct sources *s, const struct strike *k)
     int64_t until_ns = k->undone_ns + bounds_handover_ns(s->l->scenario, k->verb);
 
     until_ns = clock_min(until_ns, taken_ns(s->l, k, until_ns));
+    // The time until the return is excused already (returns.c).
     if (until_ns > back_ns)
-        sources_span(
+        sources_add_span(
             s, (struct span){k->undone_ns, until_ns, EVERY, {CAUSE_TAKEOVER, k->cause.index}});
 }
 
@@ -131,8 +135,8 @@ void source_takeovers(struct sources *s)
 
     if (sc->collector.instances == 1 || scenario_shares(sc))
         return;
-    for (size_t i = 0; i < s->out->strike_count; i++) {
-        const struct strike *k = &s->out->strikes[i];
+    for (size_t i = 0; i < s->timeline->strike_count; i++) {
+        const struct strike *k = &s->timeline->strikes[i];
         bool lost = k->verb->ends == ENDS_SESSIONS || k->verb->ends == ENDS_PROCESSES;
         // A strike on an instance that stood by changes nothing for the tokens.
         if (strike_is_taken_over(s, k) && had_turn(s, k))

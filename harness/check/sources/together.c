@@ -36,8 +36,8 @@ static size_t list_edges(const struct timeline *t, int instances, struct edge *e
     return count;
 }
 
-// Adds a span wherever all instances are away. open[i] counts the open spans of instance i, and
-// `away` the instances that have one.
+// Adds a span wherever all instances are away, from the edge at which the last one leaves to the
+// next edge. open[i] counts the open spans of instance i, and `away` the instances that have one.
 static void walk_together(struct sources *s, const struct edge *edges, size_t count, int *open)
 {
     int instances = s->l->scenario->collector.instances, away = 0;
@@ -49,7 +49,7 @@ static void walk_together(struct sources *s, const struct edge *edges, size_t co
         away += (open[e->instance] > 0) - (before > 0);
         // After the last edge no span is open.
         if (away == instances && i + 1 < count)
-            sources_span(s, (struct span){e->at_ns, edges[i + 1].at_ns, EVERY, e->cause});
+            sources_add_span(s, (struct span){e->at_ns, edges[i + 1].at_ns, EVERY, e->cause});
     }
 }
 
@@ -59,11 +59,11 @@ void source_together(struct sources *s)
 
     if (instances == 1)
         return;
-    struct edge *edges = calloc(2 * s->out->span_count + 1, sizeof *edges);
+    struct edge *edges = calloc(2 * s->timeline->span_count + 1, sizeof *edges);
     int *open = calloc((size_t)instances, sizeof *open);
     if (edges && open)
-        walk_together(s, edges, list_edges(s->out, instances, edges), open);
-    s->full = s->full || !edges || !open;
+        walk_together(s, edges, list_edges(s->timeline, instances, edges), open);
+    s->no_memory = s->no_memory || !edges || !open;
     free(edges);
     free(open);
 }
