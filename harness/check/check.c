@@ -59,6 +59,7 @@ static void note_excuses(struct result *r, const struct timeline *t)
 bool check_findings(
     struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
 {
+    // flush_ns is how long a commit of the probe took at its p99.
     struct check c = {.r = r, .l = l, .in = in, .flush_ns = check_flush_ns(l)};
 
     if (!sources_make(&c.timeline, l, e)) {

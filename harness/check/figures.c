@@ -159,6 +159,7 @@ static void put_rates(struct result *r, const struct ledger *l, const struct che
     if (!closed)
         r->values[METRIC_RATE_OFFERED] = per_second(
             (double)l->plan->token_count - backlog_tokens(l), (double)l->plan->load_ns / 1e9, 0);
+    // The generator's lag is left in the figures. check_less_lag takes it out.
     r->values[METRIC_RATE_ACHIEVED] = rate_less_lag(r, l, in, METRIC_RATE_ACHIEVED, 0);
     r->values[METRIC_RATE_DELIVERED] = rate_less_lag(r, l, in, METRIC_RATE_DELIVERED, 0);
 }

@@ -209,7 +209,8 @@ static bool parse_command_numbers(const char *text, uint64_t *numbers, int count
     return *text == '\0';
 }
 
-// Carries out "arm SEED SECTORS WORD CANARY", the only command with words among its arguments.
+// Carries out "arm SEED SECTORS WORD CANARY", the only command with words among its arguments: the
+// power goes when the write that ends with CANARY and SECTORS sectors with WORD are in the cache.
 static bool arm_power_cut(struct device *d, const char *text, struct err *e)
 {
     char word[DEVICE_WORD_BYTES + 1], canary[DEVICE_CANARY_BYTES + 2];

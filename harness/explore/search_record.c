@@ -159,7 +159,8 @@ static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
         known->again++;
         return true;
     }
-    // No failure in the list explains the draw, and it was not investigated itself.
+    // It was not investigated, because a failure that its own shard knew explains it, or because
+    // the time was over.
     if (!own)
         return fold_explained(j, t, e);
     // It was investigated, and is a new failure unless the list has its name already.

@@ -329,13 +329,15 @@ bool check_repeats(const struct check *c, struct err *e)
         return err_memory(e);
     for (size_t i = 0; i < tokens + 3 * processes; i++)
         lines[i] = NO_LINE;
-    // One allocation holds all four arrays.
+    // One allocation holds all four arrays. For each process these are its last line in the run, its
+    // last line up to where the walk is, and the one before that.
     t.last = lines + tokens;
     t.latest = t.last + processes;
     t.previous = t.latest + processes;
     c->r->values[METRIC_REDELIVERED] = 0;
     c->r->values[METRIC_REPEATED] = 0;
     c->r->values[METRIC_LATE_LINES] = 0;
+    // Leased mode answers for each attempt, so its repeats are judged with the answers.
     if (!is_leased(c->l))
         walk_repeats(&t);
     free(lines);

@@ -404,6 +404,7 @@ static bool start_on_state(const struct flush_trial_setting *setting,
             setting->server, r->second_cut_flush, trial->second_cut_seed, &r->second, e) ||
         !start_crashed_server(setting, r, e))
         return false;
+    // The second cut may have torn the superblock; then the file system was repaired to be mounted.
     r->repaired = states_repaired(setting->server);
     return true;
 }
