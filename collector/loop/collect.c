@@ -54,8 +54,8 @@ static bool give_back_if_old(struct collector *c, struct err *e)
     if (c->queue.policy->exclusive || output_ready(&c->sender.output) ||
         (!first && c->lines.reread_count == 0))
         return true;
-    // Rows that are to be taken again (rereads) have waited already, so without a newer line they go
-    // at once.
+    // Rows that are to be taken again (rereads) have waited already, so without a newer line they
+    // go at once.
     if (first && c->now_ns - first->asked_ns <= take_stale_ns(c)) {
         work_wake_at(c, first->asked_ns + take_stale_ns(c) + 1);
         return true;
