@@ -329,8 +329,8 @@ bool check_repeats(const struct check *c, struct err *e)
         return err_memory(e);
     for (size_t i = 0; i < tokens + 3 * processes; i++)
         lines[i] = NO_LINE;
-    // One allocation holds all four arrays. Each process has its last line in the run, its last line
-    // up to where the walk is, and the one before that.
+    // One allocation holds all four arrays. Each process has its last line in the run, its last
+    // line up to where the walk is, and the one before that.
     t.last = lines + tokens;
     t.latest = t.last + processes;
     t.previous = t.latest + processes;
