@@ -155,7 +155,7 @@ run_merges() {
     [ "$(grep -c '<testsuite ' "$place/junit.xml")" = 6 ] || fail "junit.xml has not all runs"
 
     # What was skipped everywhere is skipped.
-    expect_exit 77 run promise-lanes --promises no_loss --shard 1/1 --out "$place/skipped"
+    expect_exit 77 run lanes-cursor --promises no_loss --shard 1/1 --out "$place/skipped"
     expect_exit 77 "$mailproof" merge "$place/skipped" --out "$place/merged"
     expect_nothing_left
 }
