@@ -9,34 +9,40 @@ static const long answer_limit_s = 30;
 
 // --- over the wire ------------------------------------------------------------------
 
-// The callback of libcurl that makes the socket, in the network from which the interface is
-// reached. It returns -1 without words; libcurl then says that it could not connect.
+// What the callbacks of libcurl need.
+struct exchange {
+    int net;        // where the socket is made, as in struct rest_target
+    bool no_socket; // true: `why` says why it could not be made
+    struct err why;
+    struct buf text; // the body of the answer
+};
+
+// The callback of libcurl that makes the socket.
 static curl_socket_t open_rest_socket(
-    void *target, curlsocktype purpose, struct curl_sockaddr *address)
+    void *exchange, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    const struct rest_target *t = target;
-    struct err ignored;
+    struct exchange *x = exchange;
+    int fd = cluster_net_socket(x->net, &x->why);
 
     (void)purpose;
     (void)address;
-    return cluster_net_socket(t->net, &ignored);
+    x->no_socket = fd < 0;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
 }
 
 // The callback of libcurl that keeps a piece of the body. To take less than the piece ends the
 // request.
-static size_t keep_rest_text(char *piece, size_t size, size_t count, void *kept)
+static size_t keep_rest_text(char *piece, size_t size, size_t count, void *exchange)
 {
-    struct buf *text = kept;
+    struct exchange *x = exchange;
 
-    return buf_append(text, piece, size * count) ? size * count : 0;
+    return buf_append(&x->text, piece, size * count) ? size * count : 0;
 }
 
 static void set_rest_target(CURL *easy, const struct rest_target *t)
 {
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
     curl_easy_setopt(easy, CURLOPT_IPRESOLVE, CURL_IPRESOLVE_V4);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_rest_socket);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, (void *)t);
     // A proxy that the environment names does not know the addresses of the cluster's network.
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     // Other threads run meanwhile, and a signal of a time limit would reach one of them.
@@ -48,16 +54,23 @@ static void set_rest_target(CURL *easy, const struct rest_target *t)
     }
 }
 
-static bool exchange_rest(CURL *easy, struct buf *text, long *status, struct err *e)
+// Sends the request, and keeps the answer's body in the exchange and its status in *status.
+static bool exchange_rest(CURL *easy, struct exchange *x, long *status, struct err *e)
 {
     char why[CURL_ERROR_SIZE] = "";
 
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_rest_socket);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, x);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, keep_rest_text);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, text);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, x);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, why);
     CURLcode result = curl_easy_perform(easy);
-    if (text->failed)
+    if (x->text.failed)
         return err_set(e, ERR_CONNECTION, "the answer is too long");
+    if (result != CURLE_OK && x->no_socket) {
+        *e = x->why;
+        return false;
+    }
     if (result != CURLE_OK)
         return err_set(e, ERR_CONNECTION, "%s", *why ? why : curl_easy_strerror(result));
     curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
@@ -69,12 +82,12 @@ bool rest_ask(const struct rest_target *t, const char *method, const char *path,
 {
     CURL *easy = curl_easy_init();
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
-    struct buf text;
+    struct exchange x = {.net = t->net};
     char url[400];
     long status = 0;
 
     snprintf(url, sizeof url, "http://%s:%d%s", t->host, t->port, path);
-    buf_init(&text, sizeof out->text - 1);
+    buf_init(&x.text, sizeof out->text - 1);
     bool ok = (easy && headers) || err_memory(e);
     if (ok) {
         curl_easy_setopt(easy, CURLOPT_URL, url);
@@ -84,15 +97,16 @@ bool rest_ask(const struct rest_target *t, const char *method, const char *path,
             curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body);
         }
         set_rest_target(easy, t);
-        ok = exchange_rest(easy, &text, &status, e);
+        ok = exchange_rest(easy, &x, &status, e);
     }
     if (ok) {
         out->status = (int)status;
-        snprintf(out->text, sizeof out->text, "%.*s", (int)text.len, text.data ? text.data : "");
+        snprintf(
+            out->text, sizeof out->text, "%.*s", (int)x.text.len, x.text.len ? x.text.data : "");
     }
     curl_slist_free_all(headers);
     curl_easy_cleanup(easy);
-    buf_fini(&text);
+    buf_fini(&x.text);
     return ok || err_prefix(e, "%s %s", method, url);
 }
 
