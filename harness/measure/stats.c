@@ -181,19 +181,18 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
     return true;
 }
 
+// Returns the logarithm of the number of ways to choose k of n; lgamma(n + 1) is that of n!.
+static double log_choose(size_t n, size_t k)
+{
+    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+}
+
 double stats_smallest_p(size_t n, size_t m)
 {
     if (n == 0 || m == 0)
         return 1;
-    // Of the (n + m)! / (n! m!) orders of the values, two keep the sides apart. lgamma(n + 1) is
-    // the logarithm of n!.
-    return fmin(
-        1, 2 * exp(lgamma((double)n + 1) + lgamma((double)m + 1) - lgamma((double)(n + m) + 1)));
-}
-
-static double log_choose(size_t n, size_t k)
-{
-    return lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1);
+    // Two of the equally likely orders of all values keep the sides apart: A first, or B first.
+    return fmin(1, 2 * exp(-log_choose(n + m, n)));
 }
 
 double stats_hits_p(size_t a_hits, size_t a_count, size_t b_hits, size_t b_count)
