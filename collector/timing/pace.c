@@ -29,7 +29,8 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
     for (int64_t t = least_ns; t < most_ns / 3 * 2 && p->levels < PACE_LEVELS - 1; t *= 2)
         add_level(p, t);
     add_level(p, most_ns);
-    // At the beginning no level has evidence (its balance) that waiting for the next one is worth it.
+    // At the beginning no level has evidence (its balance) that a wait for the next one is worth
+    // it.
     for (int i = 0; i + 1 < p->levels; i++)
         p->level[i].balance = lowest_balance(p, &p->level[i]);
 }

@@ -214,8 +214,8 @@ static bool run_question(
     struct sets all;
 
     collect_sets(x, &all);
-    // Of the caller's options, only the collector and the places of the server and the results take
-    // effect, because the command in the table must repeat the run.
+    // The run takes only the collector and the places of the server and the results from the
+    // caller, because the command in the table must repeat the run.
     own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;

@@ -9,7 +9,9 @@ static bool is_left_out(const struct writer *w, const char *path)
 {
     static const char *const others[] = {
         "name", "summary", "tags", "seed", "needs", "faults", "collector.command"};
-    static const char *const objectives[] = {"allow.", "judged.", "expect."};
+    enum { ALLOW, JUDGED, EXPECT };
+    static const char *const objectives[] = {
+        [ALLOW] = "allow.", [JUDGED] = "judged.", [EXPECT] = "expect."};
 
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(path, others[i]) == 0)
@@ -20,7 +22,7 @@ static bool is_left_out(const struct writer *w, const char *path)
         size_t len = strlen(objectives[i]);
         const struct metric *m =
             strncmp(path, objectives[i], len) == 0 ? metric_find(path + len) : NULL;
-        if (m && (i != 2 || !m->invariant)) // 2: `expect.`
+        if (m && (i != EXPECT || !m->invariant))
             return true;
     }
     return false;

@@ -22,7 +22,7 @@ struct youngest {
     uint32_t token;
 };
 
-// What is known of the lines that one process has written so far.
+// The lines that one process has written so far, as far as their order depends on them.
 struct past {
     int64_t empty_ns[3]; // when the reader last found the pipe empty before it read this line,
                          // the line before, and the one before that; at first, the process's start

@@ -26,7 +26,7 @@ static void add_cell(json_t *columns, const char *name, double value)
 
 // --- the run -------------------------------------------------------------------
 
-// What add_point, which is called for each interval, keeps from one to the next.
+// add_point keeps this from one interval to the next.
 struct points {
     json_t *columns;
     int64_t unread; // tokens acknowledged and not yet read

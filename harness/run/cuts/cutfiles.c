@@ -330,7 +330,7 @@ static bool write_report(
     };
 
     environment_take(&environment, c->proof, c->server->version);
-    // What env.json says of the collector's program, its checksum above all, is looked up.
+    // The command names the collector's program, whose checksum env.json gets.
     struct command command = {0};
     bool ok = command_make(&command, &s->scenario, c->options->collector, "", e) &&
               observed_take(&observed, NULL, c->start_ns, &s->scenario, c->options->collector,
