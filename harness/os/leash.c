@@ -10,6 +10,10 @@
 // After SIGUSR1 the leash survives its parent (--keep). It exits when it has no descendants any
 // more: with 0 after SIGTERM, otherwise with 1. It exits with 127 when the program cannot be
 // started.
+//
+// All other signals are blocked. The kernel sends SIGHUP to a process group that loses its last
+// parent in the session while a member is stopped. So a parent's death could end the leash after it
+// has stopped its family and before it kills it: a server of another group would stay, stopped.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -106,7 +110,7 @@ static int watch_child(const sigset_t *signals)
 
 int main(int argc, char **argv)
 {
-    sigset_t signals;
+    sigset_t signals, all;
 
     if (argc < 2) {
         fputs("usage: mailproof-leash PROGRAM [ARGUMENT...]\n", stderr);
@@ -119,7 +123,8 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGUSR1);
     // Block the signals before the child exists, so that none is lost before watch_child waits for
     // it.
-    sigprocmask(SIG_BLOCK, &signals, NULL);
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
     // Descendants whose parents have died become children of this process, and so can be ended.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (start_child(argv + 1) < 0) {
