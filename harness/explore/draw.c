@@ -12,7 +12,8 @@ enum stream {
     STREAM_PROFILE,
     STREAM_PROXY,
     STREAM_DEQUEUE,
-    STREAM_POSTGRES
+    STREAM_POSTGRES,
+    STREAM_LIMITS
 };
 #define STREAMS 16 // each draw has this many stream numbers to itself
 
@@ -415,7 +416,12 @@ static enum dequeue draw_dequeue(const struct drawing *d)
 static void write_limits(struct drawing *d)
 {
     const char *recovery = d->stops_server ? "5s" : "2500ms";
+    char rest[20];
+    struct rng rng;
 
+    start_stream(&rng, d->seed, d->number, STREAM_LIMITS);
+    if (draw_value(&rng, "rest", rest, sizeof rest))
+        buf_printf(d->out, "rest: %s\n", rest);
     buf_printf(d->out, "recovery_limit: %s\ndrain: 8s\n%s%s", recovery,
         d->profile->expect ? d->profile->expect : "",
         // In leased mode, a retry that is due also opens the batch window, so tokens may seem early

@@ -178,6 +178,17 @@ static void every_key_has_a_row(void **state)
         assert_true(!draw_rows[i].options == !!draw_rows[i].why);
 }
 
+static void every_row_with_values_is_drawn(void **state)
+{
+    for (size_t i = 0; i < draw_row_count; i++) {
+        const char *dot = strrchr(draw_rows[i].path, '.');
+        char key[80];
+        snprintf(key, sizeof key, "%s: ", dot ? dot + 1 : draw_rows[i].path);
+        if (draw_rows[i].options && count_draws(&everything, key, NULL) == 0)
+            fail_msg("no draw has a value of %s", draw_rows[i].path);
+    }
+}
+
 static void a_draw_may_keep_what_a_scenario_says(void **state)
 {
     struct draw_limits limits = {.base = "collector: {batch_limit: 7}\n"
@@ -381,6 +392,7 @@ int main(void)
         cmocka_unit_test(who_does_not_stand_by_is_drawn_alone),
         cmocka_unit_test(a_bell_lanes_and_a_capacity_are_drawn_where_they_may_be),
         cmocka_unit_test(every_key_has_a_row),
+        cmocka_unit_test(every_row_with_values_is_drawn),
         cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),
         cmocka_unit_test(a_cell_seen_before_gains_nothing),
         cmocka_unit_test(a_result_becomes_what_was_tried),
