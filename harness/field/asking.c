@@ -26,10 +26,11 @@ struct experiment asking_experiment(
 }
 
 // Jobs that always fail do not count as left, because a queue need not finish them; the cell of
-// that question tells what became of them, with `retried`, all jobs that are left.
+// that question tells what became of them.
 struct seen answer_seen(const struct answer *a, const struct question *q)
 {
     const double failing = a->failing > 0 ? a->failing : 0;
+    const double failed = a->failed > 0 ? a->failed : 0;
     // The question is about the job of a dead worker. If the worker had none when it died, nothing
     // could be run again.
     const bool none_in_hand = q->asks == ASKS_RERUN && !(a->in_hand > 0);
@@ -44,7 +45,7 @@ struct seen answer_seen(const struct answer *a, const struct question *q)
         .gap_max_ms = a->gap_max_ms,
         .failing = failing,
         .failed = a->failed,
-        .retried = a->left,
+        .retried = a->left - failed, // `left` counts the jobs that are kept as failed, too
         .taken = a->taken,
         .again = a->again,
         .exits = a->exits,

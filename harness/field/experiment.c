@@ -184,7 +184,6 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
     struct answer *a, struct err *e)
 {
     struct run_options how = {
-        .collector = o->collector,
         .postgres = o->conninfo,
         .out = o->out,
         .quiet = true,
@@ -214,8 +213,8 @@ static bool run_question(
     struct sets all;
 
     collect_sets(x, &all);
-    // The run takes only the collector and the places of the server and the results from the
-    // caller, because the command in the table must repeat the run.
+    // The run takes only the places of the server and the results from the caller, because the
+    // command in the table must repeat the run.
     own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;

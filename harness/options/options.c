@@ -45,8 +45,8 @@ static const struct {
     int most;  // with STORE_COUNT: the largest number
     const char *help;
 } table[] = {
-    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE | SCOPE_FIELD,
-        TEXT(collector), "the collector to test; 'reference' is ours (default: the scenario's)"},
+    {"collector", "CMD", SCOPE_RUN | SCOPE_TUNE | SCOPE_SHRINK | SCOPE_EXPLORE, TEXT(collector),
+        "the collector to test; 'reference' is ours (default: the scenario's)"},
     {"subject", "NAME", SCOPE_RUN, TEXT(run.subject),
         "a queue of another kind to test; 'mailproof list' shows them"},
     {"postgres", "CONNINFO", SCOPE_SERVER | SCOPE_FIELD, READ(POSTGRES),
