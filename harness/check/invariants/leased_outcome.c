@@ -26,7 +26,8 @@
 // timeouts, the slack and 1 s, without faults. With less time the token is `pending`, and the run
 // inconclusive. A token that had a final answer and has no recorded end is lost.
 //
-// over_attempts counts an error unless it may not have been recorded, as for resurrected.
+// over_attempts is an attempt of a token that had its last one: as many as are allowed have failed
+// before, not counting an error that may not have been recorded, as for resurrected.
 //
 // over_budget allows for the slack, because a line is read a little after its tokens were taken.
 // Lines that lay unread come together: while a fault or a stall keeps a reader away, the harness's
@@ -47,6 +48,7 @@ struct chain {
     const struct delivery *last; // the latest attempt so far; NULL before the first
     int errors;          // number of attempts of which the collector must know that they failed
     int attempts;        // number of all attempts so far, each of which may have failed
+    bool over;           // an attempt too many was found
     struct cause unread; // why the attempts may have been read out of order, or CAUSE_NONE
 };
 
@@ -172,16 +174,18 @@ static void take_attempt(struct chain *h, const struct delivery *d, struct waits
     else
         judge_first(h->c->r);
     h->last = d;
+    judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, h->unread);
+    // A token counts once, however often it was tried again.
+    if (h->errors >= h->m->attempts && h->unread.kind == CAUSE_NONE && !h->over) {
+        finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
+            NAMES_TOKEN ": tried again at %.3f s, though a token is dead after %d failed attempts",
+            h->token, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
+        h->over = true;
+    }
     // An error that the collector may not have recorded does not count for the limit. But
     // had_its_time counts each attempt, because each may have made the delay longer.
-    bool known_error = is_known_error(h, d);
-    h->errors += known_error;
+    h->errors += is_known_error(h, d);
     h->attempts++;
-    judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, CAUSE_IS_NONE);
-    if (known_error && h->errors == h->m->attempts + 1)
-        finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
-            NAMES_TOKEN ": attempt %d failed at %.3f s, though a token is dead after %d", h->token,
-            h->errors, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
 }
 
 // --- the end ----------------------------------------------------------------------
