@@ -21,7 +21,7 @@ static const char *roles_of(enum fault_target target)
 
 struct backends {
     int count;
-    char text[32 << 10]; // the second column: a pid, or pids with their start times
+    char pids[32 << 10]; // the second column: a pid, or pids with their start times
     long age_ms;         // the third column, if there is one: age of the oldest
 };
 
@@ -42,8 +42,8 @@ static bool query_until_positive(struct fault_context *c, const char *sql, const
         if (result) {
             out->count = (int)strtol(PQgetvalue(result, 0, 0), NULL, 10);
             // Of pids that are cut off, nobody would notice that their backends live on.
-            if ((size_t)snprintf(out->text, sizeof out->text, "%s", PQgetvalue(result, 0, 1)) >=
-                sizeof out->text) {
+            if ((size_t)snprintf(out->pids, sizeof out->pids, "%s", PQgetvalue(result, 0, 1)) >=
+                sizeof out->pids) {
                 PQclear(result);
                 return err_set(e, ERR_SYSTEM, "there are too many backends to follow each");
             }
@@ -120,10 +120,10 @@ static bool terminate_backend(struct fault_context *c, struct fault_record *r, s
         return false;
     // pg_terminate_backend returns when the signal was sent. The backend obeys at its next check
     // for interrupts.
-    if (!query_until_positive(c, gone_sql, victims.text, clock_now_ns() + gone_wait_ns, &gone, e))
-        return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.text);
+    if (!query_until_positive(c, gone_sql, victims.pids, clock_now_ns() + gone_wait_ns, &gone, e))
+        return err_set(e, ERR_CONNECTION, "backend %.60s is still there", victims.pids);
     int len = snprintf(r->evidence, sizeof r->evidence, "%d %s gone, first pid %.*s", victims.count,
-        NOUN(victims.count, "backend", "backends"), (int)strcspn(victims.text, " "), victims.text);
+        NOUN(victims.count, "backend", "backends"), (int)strcspn(victims.pids, " "), victims.pids);
     // A session younger than birth_ms has hardly done any work, so its end proves little.
     if (victims.age_ms < birth_ms)
         snprintf(r->evidence + len, sizeof r->evidence - (size_t)len, ", at its birth: %ld ms old",
@@ -176,7 +176,7 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
             return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    snprintf(r->evidence, sizeof r->evidence, "query of pid %.20s cancelled%s", victim.text,
+    snprintf(r->evidence, sizeof r->evidence, "query of pid %.20s cancelled%s", victim.pids,
         log ? ", says the server's log" : "");
     return true;
 }

@@ -204,7 +204,7 @@ static PGconn *begin_connecting(const struct server *server)
     if (server->provider->conninfo(server, MIGRATE_STRANGER, server->database, &conninfo) &&
         buf_str(&conninfo))
         conn = PQconnectStart(conninfo.data);
-    sql_silence(conn);
+    sql_drop_notices(conn);
     buf_fini(&conninfo);
     // Only with this setting does libpq report the SQLSTATE of a connection that failed.
     PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
@@ -312,6 +312,7 @@ static void vacuum_slowly(struct busy *s)
 // Lets sessions read without a pause, each within one transaction that keeps its first snapshot.
 static void read_without_pause(struct busy *s)
 {
+    // The sleep leaves processor time to the other sessions.
     static const char query[] = "SELECT count(*), count(t.secret), pg_sleep(0.005)"
                                 " FROM accounts AS a JOIN tokens AS t ON t.account = a.id";
 

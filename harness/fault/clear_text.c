@@ -7,7 +7,7 @@
 
 static const struct {
     const char *key;
-    const char *values[4]; // values that the proxy cannot obey; none listed: any value
+    const char *refused[4]; // values that the proxy cannot obey; none listed: any value
 } demands[] = {
     {"sslmode", {"require", "verify-ca", "verify-full"}},
     {"channel_binding", {"require"}},
@@ -27,13 +27,14 @@ static bool is_local_address(const struct sockaddr *at)
 // True when the proxy cannot obey this value of the i-th setting in `demands`.
 static bool cannot_obey(size_t i, const char *value)
 {
-    const char *const *listed = demands[i].values;
+    const char *const *refused = demands[i].refused;
 
-    if (!*listed)
+    // An empty list stands for every value.
+    if (!*refused)
         return true;
-    while (*listed && strcmp(*listed, value) != 0)
-        listed++;
-    return *listed;
+    while (*refused && strcmp(*refused, value) != 0)
+        refused++;
+    return *refused;
 }
 
 static bool refuse_encryption(const char *key, const char *value, struct err *e)

@@ -46,6 +46,7 @@ static bool step_collectors(struct fault_context *c, struct fault_record *r, str
 {
     struct own_clock *clock = c->server->provider->clock(c->server, TARGET_COLLECTOR);
     pid_t pids[INSTANCES_MAX];
+    // Signal 0 touches nobody: it only fetches the pids, here of all instances (-1).
     size_t count = subject_signal(c->subject, -1, 0, pids);
 
     for (size_t i = 0; i < count; i++) {

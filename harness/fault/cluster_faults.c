@@ -22,21 +22,22 @@ static void close_admin(struct fault_context *c)
     c->admin = NULL;
 }
 
-static void note_failover(struct fault_record *r, const struct failover *f)
+static void copy_failover(struct fault_record *r, const struct failover *f)
 {
     r->served_ns = f->served_ns;
-    r->left_known = f->left_known;
-    r->left_ns = f->left_ns;
+    r->left_known = f->lost_known;
+    r->left_ns = f->first_lost_ns;
 }
 
-// Carries out the fault through the provider, which says when another member took over.
+// Carries out the fault through the provider, which says when another member took over. Closes the
+// superuser's connection first, because it leads to the leader, which may be replaced.
 static bool strike_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f;
 
     close_admin(c);
     bool ok = c->server->provider->strike(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
-    note_failover(r, &f);
+    copy_failover(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
 }
@@ -45,12 +46,12 @@ static bool strike_cluster(struct fault_context *c, struct fault_record *r, stru
 static bool mend_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f = {
-        .served_ns = r->served_ns, .left_known = r->left_known, .left_ns = r->left_ns};
+        .served_ns = r->served_ns, .lost_known = r->left_known, .first_lost_ns = r->left_ns};
 
     close_admin(c);
     snprintf(f.text, sizeof f.text, "%s", r->evidence);
     bool ok = c->server->provider->mend(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
-    note_failover(r, &f);
+    copy_failover(r, &f);
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
 }

@@ -34,7 +34,7 @@ enum exchange_state exchange_state(const struct exchange *x)
     if (x->asking)
         return x->answering ? EXCHANGE_ANSWERED : EXCHANGE_ASKED;
     if (x->in_transaction)
-        return EXCHANGE_OPEN;
+        return EXCHANGE_IN_TRANSACTION;
     return x->notified ? EXCHANGE_NOTIFIED : EXCHANGE_IDLE;
 }
 

@@ -27,7 +27,7 @@ static void states_follow_the_messages(void **state)
     assert_int_equal(AFTER(OPENED, "cP", "cB", "cE", "cS"), EXCHANGE_ASKED);
     assert_int_equal(AFTER(OPENED, "cQ", "sA"), EXCHANGE_ASKED);
     assert_int_equal(AFTER(OPENED, "cQ", "sT", "sD"), EXCHANGE_ANSWERED);
-    assert_int_equal(AFTER(OPENED, "cQ", "sC", "sZT"), EXCHANGE_OPEN);
+    assert_int_equal(AFTER(OPENED, "cQ", "sC", "sZT"), EXCHANGE_IN_TRANSACTION);
     assert_int_equal(AFTER(OPENED, "cQ", "sC", "sZI"), EXCHANGE_IDLE);
 }
 

@@ -164,6 +164,7 @@ static bool undo_fault(
     char why[sizeof r->evidence];
 
     memcpy(why, r->evidence, sizeof why);
+    // A mutant of the harness (mutant.h) has done nothing that could be undone.
     bool ended = mutant_is("fault", r->spec->verb->name) || verb->end(c, r, e);
     if (!r->ok)
         memcpy(r->evidence, why, sizeof why);

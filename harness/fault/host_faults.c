@@ -11,8 +11,9 @@ static bool kill_host(struct fault_context *c, struct fault_record *r, struct er
 {
     pid_t pids[INSTANCES_MAX];
 
-    if (!fault_admin(c, e) || !fault_dirty(c, r, e))
+    if (!fault_admin(c, e) || !fault_change_pages(c, r, e))
         return false;
+    // All instances (-1), and not for good (false): start_host lets those in r->memo start again.
     size_t count = subject_hold_down(c->subject, -1, SIGKILL, false, pids, &r->memo);
     if (count == 0)
         return err_set(e, ERR_SKIP, "no collector was running at that time");

@@ -41,6 +41,7 @@ struct proxy_open {
     socklen_t at_len;
     const struct target *to; // where the server is; must outlive the proxy
 };
+// Starts a proxy that lets every client in. Returns NULL on failure.
 MUST_USE struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e);
 
 // Returns the port at which the proxy listens.
@@ -52,6 +53,8 @@ void proxy_free(struct proxy *p);
 // proxy's own, because every user of this machine can reach the port.
 MUST_USE bool proxy_conninfo(const struct proxy *p, struct buf *conninfo);
 
+// Counts the connections of this moment, and what has passed, ended and was refused since the
+// start.
 struct proxy_counts proxy_counts(struct proxy *p);
 
 // Returns the state of the busiest connection at this moment.

@@ -132,7 +132,7 @@ struct proxy {
     unsigned tally[2][256];
     struct transcript *transcript; // NULL: the messages are not kept
     unsigned accepted;             // number of clients so far
-    unsigned pumped;               // number of the link whose bytes move now
+    unsigned pumped_link;          // number of the link whose bytes move now
     uint64_t passed_before;        // number of bytes passed by links that are gone
     uint64_t limited;              // number of links that the limit has ended
     uint64_t refused;

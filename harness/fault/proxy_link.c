@@ -88,7 +88,8 @@ static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t n
 
 // Lets the server's flow expect the answer to a request for encryption. If the server agrees to
 // encrypt, both flows become opaque.
-static void couple_flows(struct link *l, enum message_sender sender, const struct wire_message *m)
+static void follow_encryption(
+    struct link *l, enum message_sender sender, const struct wire_message *m)
 {
     if (m->type == MESSAGE_SSL_REQUEST || m->type == MESSAGE_GSS_REQUEST)
         wire_expect_answer(&l->flows[MESSAGE_SERVER].wire);
@@ -108,7 +109,7 @@ static void follow_framing(
         struct wire_message m;
         enum cut_side side;
         if (f->wire.left == 0 && wire_begin(&f->wire, data, len, &m)) {
-            couple_flows(l, sender, &m);
+            follow_encryption(l, sender, &m);
             exchange_take(&l->exchange, sender, &m);
             if (watcher->message(watcher->self, sender, &m, &side)) {
                 f->cut = side == CUT_BEFORE;
@@ -144,7 +145,7 @@ static size_t due_now(struct flow *f, int64_t now, int64_t *wake_ns)
 }
 
 // Returns how many of `len` bytes a throttle lets pass now. `rate` is in bytes per second; 0: there
-// is no throttle.
+// is no throttle. *wake_ns becomes the time of the next try at the latest.
 static size_t throttled_len(struct flow *f, size_t len, double rate, int64_t now, int64_t *wake_ns)
 {
     if (rate <= 0) {
@@ -178,7 +179,8 @@ static size_t within_limit(const struct link *l, size_t len, uint64_t limit)
     return left < len ? (size_t)left : len;
 }
 
-// Returns how many bytes the next piece has; 0: the pause after the last one is not over.
+// Returns how many of `len` bytes the next piece has; 0: the pause after the last piece is not
+// over. *wake_ns becomes the end of the pause at the latest.
 static size_t sliced_len(struct flow *f, size_t len, const struct link_conditions *conditions,
     int64_t now, int64_t *wake_ns)
 {

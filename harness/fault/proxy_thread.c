@@ -161,12 +161,13 @@ static bool watch_message(
     }
     p->tally[sender][m->type]++;
     if (p->transcript)
-        transcript_take(p->transcript, p->pumped, sender, m);
+        transcript_take(p->transcript, p->pumped_link, sender, m);
     *side = p->cut.side;
     return reaches_cut(&p->cut, sender, m);
 }
 
-// Calls the hook while the connection is still open, and then ends the connection.
+// Notes a cut, and calls the hook, while the connection is still open; the caller ends it. A second
+// cut that is armed then takes the first one's place.
 static void finish_cut(struct proxy *p, const struct link *link)
 {
     p->cut_client = (struct proxy_client){.number = link->number, .port = link->client_port};
@@ -190,7 +191,7 @@ static int64_t pump_all(struct proxy *p)
     for (size_t i = 0; i < p->link_count;) {
         struct link_conditions conditions = p->conditions;
         bool was_cut;
-        p->pumped = p->links[i]->number;
+        p->pumped_link = p->links[i]->number;
         if (p->jitter_ns > 0)
             conditions.delay_ns += (int64_t)(rng_uniform(&p->rng) * (double)p->jitter_ns);
         if (link_pump(p->links[i], &conditions, &watcher, now, &wake_ns, &was_cut)) {
@@ -201,7 +202,7 @@ static int64_t pump_all(struct proxy *p)
         if (was_cut && p->cut.state == CUT_BEGUN)
             finish_cut(p, p->links[i]);
         p->limited += link_is_at_limit(p->links[i], conditions.limit);
-        proxy_remove_link(p, i, false);
+        proxy_remove_link(p, i, false); // false: without a TCP reset
     }
     return wake_ns;
 }

@@ -20,7 +20,7 @@ static bool slow_reader(struct fault_context *c, struct fault_record *r, struct 
 }
 
 // Ends the fault. Bytes that wait in the pipe were written and not read, so they prove that the
-// reader was slow.
+// reader was slow. r->memo: the number of bytes that had been read when the fault began.
 static bool resume_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     size_t unread = subject_unread(c->subject, r->spec->instance);

@@ -23,7 +23,8 @@ static bool hang_sender(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-// Ends the fault. A line that was read proves that a collector waited for an answer.
+// Ends the fault. A line that was read proves that a collector waited for an answer. r->memo: the
+// number of tokens that had been read when the fault began.
 static bool resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t read = subject_tokens(c->subject) - r->memo;

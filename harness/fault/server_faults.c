@@ -34,7 +34,8 @@ static bool read_start_time(struct fault_context *c, char *out, size_t size, str
            sql_value(c->admin, "SELECT pg_postmaster_start_time()", out, size, e);
 }
 
-bool fault_dirty(struct fault_context *c, struct fault_record *r, struct err *e)
+// Before a power cut, changes pages that the cut may tear.
+bool fault_change_pages(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const struct server *s = c->server;
 
@@ -63,6 +64,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
     return c->server->provider->stop(c->server, stop_mode_of(c->server, r->spec->verb->id), e);
 }
 
+// Starts the server again. A new start time proves that it was stopped.
 bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char before[64], now[64];
@@ -87,7 +89,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 
 static bool cut_power(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    bool ok = fault_dirty(c, r, e) && fault_stop_server(c, r, e);
+    bool ok = fault_change_pages(c, r, e) && fault_stop_server(c, r, e);
     const int64_t cut_ns = fault_server_disk(c->server)->cut_ns;
 
     // The disk cuts its power only when pages are being written, so the fault begins then.

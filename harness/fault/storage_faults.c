@@ -68,8 +68,8 @@ static bool repair_storage(struct fault_context *c, bool *started, struct err *e
 
 // --- fail-flush ---------------------------------------------------------------------
 
-// Waits for the server's panic. Fails when none comes within 10 s: the failed flush has not hit a
-// server that goes on.
+// Waits for the server's panic. Fails when none comes within 10 s, because a server that goes on
+// has not noticed that the flush failed.
 static bool await_panic(struct fault_context *c, long from, struct err *e)
 {
     int64_t deadline = clock_now_ns() + hit_limit_ns;

@@ -121,9 +121,9 @@ static size_t find_named_text(const struct transcript_link *l, char kind, const 
     return TRANSCRIPT_NO_TEXT;
 }
 
-// Sets the text of a prepared statement or portal. When there is no room for its name, drops the
-// text.
-static void set_named_text(struct transcript_link *l, char kind, const char *name, size_t text)
+// Notes the place of the SQL of a prepared statement ('S') or portal ('P'). Does nothing when there
+// is no room for its name.
+static void set_named_text(struct transcript_link *l, char kind, const char *name, size_t place)
 {
     size_t i = 0;
 
@@ -135,7 +135,7 @@ static void set_named_text(struct transcript_link *l, char kind, const char *nam
         l->name_count++;
     l->names[i].kind = kind;
     memcpy(l->names[i].name, name, strlen(name) + 1);
-    l->names[i].text = text;
+    l->names[i].text = place;
 }
 
 // Appends a message to those that the server has to answer; drops it when there is no room.
@@ -249,7 +249,8 @@ static size_t take_transcript_answer(
     if (m->type == 'A') // the sender's process id, then the channel
         return m->text_len > 4 ? keep_transcript_text(t, m->text + 4, m->text_len - 4)
                                : TRANSCRIPT_NO_TEXT;
-    // After an error, the server answers no question before the next Sync.
+    // After an error, the server answers no question before the next Sync. When it is ready, it has
+    // answered all questions before the query or Sync that this answers.
     bool failed = m->type == 'E', ready = m->type == 'Z';
     while ((failed || ready) && first_asked(l) && first_asked(l)->type != 'S' &&
            first_asked(l)->type != 'Q')
@@ -277,7 +278,7 @@ static struct transcript_entry *add_transcript_entry(struct transcript *t)
 void transcript_take(
     struct transcript *t, unsigned link, enum message_sender sender, const struct wire_message *m)
 {
-    int n = ++t->counts[sender][m->type];
+    int n = ++t->counts[sender][m->type]; // it is the n-th message of this sender and type
     struct transcript_entry *entry = add_transcript_entry(t);
     struct transcript_link *l = entry ? find_link(t, link) : NULL;
 

@@ -36,7 +36,8 @@ void transcript_fini(struct transcript *t);
 void transcript_take(
     struct transcript *t, unsigned link, enum message_sender sender, const struct wire_message *m);
 
-// Adds a copy of another transcript's entry. Returns false without memory or room.
+// Adds a copy of another transcript's entry, the n-th of its sender and type. text "": it has none.
+// Returns false without memory or room.
 bool transcript_add(struct transcript *t, unsigned link, enum message_sender sender,
     unsigned char type, int n, const char *text);
 

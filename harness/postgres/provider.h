@@ -38,10 +38,10 @@ enum cluster_fault {
 
 // What a fault of the cluster did.
 struct failover {
-    int64_t served_ns; // when another member was seen to take writes; 0: nobody waited for that
-    bool left_known;   // true: the old leader's WAL was compared with the new one's timeline
-    int64_t left_ns;   // time of the first commit of the old leader that is lost; 0: none
-    char text[160];    // the evidence, in words
+    int64_t served_ns;     // when another member was seen to take writes; 0: nobody waited for that
+    bool lost_known;       // true: the old leader's WAL was compared with the new one's timeline
+    int64_t first_lost_ns; // time of the first commit of the old leader that is lost; 0: none
+    char text[160];        // the evidence, in words
 };
 
 struct provider {

@@ -64,7 +64,7 @@ static void ignore_notice(void *unused, const PGresult *notice)
     (void)notice;
 }
 
-void sql_silence(PGconn *conn)
+void sql_drop_notices(PGconn *conn)
 {
     PQsetNoticeReceiver(conn, ignore_notice, NULL);
 }
@@ -98,7 +98,7 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
     // libpq prints the notices that arrive before a receiver is set, and PQconnectdbParams returns
     // too late to set one.
     PGconn *conn = PQconnectStartParams(keys, values, 1);
-    sql_silence(conn);
+    sql_drop_notices(conn);
     if (PQstatus(conn) != CONNECTION_BAD)
         poll_until_connected(conn);
     // For an unfinished connection, PQreset begins again with the first host, and waits for each

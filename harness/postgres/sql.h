@@ -27,7 +27,7 @@ MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, s
 
 // Keeps the connection's notices off the terminal, such as that the server is shutting down, which
 // a fault has caused on purpose. The server's log has them as well. Accepts NULL.
-void sql_silence(PGconn *conn);
+void sql_drop_notices(PGconn *conn);
 
 // Fills the error with one line: `doing`, then the message of the result or, if that is NULL, of
 // the connection. Adds the SQLSTATE. Returns false.

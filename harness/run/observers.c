@@ -42,7 +42,7 @@ static bool make_probe_table(const char *conninfo, struct err *e)
 {
     PGconn *conn = sql_connect(conninfo, e);
 
-    sql_silence(conn);
+    sql_drop_notices(conn);
     bool ok = conn && sql_exec(conn, PROBE_MAKE_TABLE, e);
     PQfinish(conn);
     return ok;

@@ -36,12 +36,12 @@ static bool find_lost_commits(
     PQfinish(conn);
     if (!ok)
         return false;
-    out->left_known = true;
+    out->lost_known = true;
     if (left.commits == 0)
         return true;
     // The WAL has times of day, so convert the first lost commit's time to the monotonic clock.
     clock_gettime(CLOCK_REALTIME, &wall);
-    out->left_ns =
+    out->first_lost_ns =
         left.first_wall_ns - ((int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns());
     snprintf(out->text + len, sizeof out->text - len, "; %u %s stayed on timeline %d", left.commits,
         NOUN(left.commits, "commit", "commits"), left.timeline);
@@ -204,7 +204,7 @@ static bool restore_store(struct server *s, struct failover *out, struct err *e)
     snprintf(out->text, sizeof out->text, "etcd was killed%s; %s takes writes on timeline %d",
         before < 0 ? ", and the leader stepped down" : "", patroni_member(leader, name), timeline);
     if (timeline == p->timeline_before || leader == p->leader_before) {
-        out->left_known = true; // no commit is lost: the old leader, or its timeline, goes on
+        out->lost_known = true; // no commit is lost: the old leader, or its timeline, goes on
         return true;
     }
     return find_lost_commits(s, p->leader_before, leader, timeline, out, e);
