@@ -23,6 +23,7 @@ static bool await_members(const struct server *s, struct err *e)
     return !s->provider->spread || s->provider->spread(s, e);
 }
 
+// Creates the run's database, and waits until each member of a cluster has it.
 static bool create_database(const struct server *s, struct err *e)
 {
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
@@ -115,7 +116,7 @@ static bool create_role(PGconn *conn, const char *role, const char *password, st
 }
 
 // Applies the migrations, and marks those roles of MIGRATE_SHARED that these migrations have
-// created.
+// created. The mark says that mailproof may drop them.
 static bool migrate_and_mark(PGconn *conn, int last, struct err *e)
 {
     return sql_exec(conn,

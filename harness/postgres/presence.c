@@ -23,6 +23,7 @@ static struct presence_open *find_open_transaction(struct presence *p, const cha
 // longer.
 static void extend_hold(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
 {
+    // o->hold is 1 + the index of its hold; 0: it has none yet.
     if (o->hold == 0) {
         if (p->hold_count == PRESENCE_HOLDS_MAX ||
             !array_grow(&p->holds, p->hold_count, 1, sizeof *p->holds))

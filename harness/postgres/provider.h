@@ -107,7 +107,7 @@ struct server {
     uint64_t seed;               // chooses what a power cut keeps; set before open
     const struct netns *net;     // the run's own network, set before open; NULL: none. Only the
                                  // local provider uses it
-    bool cuts_off;               // true: members will be cut off from each other; set before open
+    bool cuts_members_off;       // true: members will be cut off from each other; set before open
     bool steps_clock;            // true: its clock or the collectors' will step; set before open
     const struct netns *clients; // the network from whose collector end the server's addresses can
                                  // be reached; NULL: they can be reached from our own network
@@ -119,11 +119,11 @@ struct server {
     const char *log_path;        // the server's log; NULL: not available
     bool log_is_live;            // true: the server writes its messages to log_path at once
     bool running;
-    bool shares_pids; // the server's process ids are those of this machine
-    pid_t outer_pid;  // without shares_pids: the pid that the server's first process has on this
-                      // machine; 0: not visible
-    bool paused;      // true: the server's processes are stopped (SIGSTOP), and nothing answers
-    int version;      // e.g. 150018, known after the first start
+    bool pids_are_ours; // the server's process ids are valid on this machine
+    pid_t outer_pid; // without pids_are_ours: the pid that the server's first process has on this
+                     // machine; 0: not visible
+    bool paused;     // true: the server's processes are stopped (SIGSTOP), and nothing answers
+    int version;     // e.g. 150018, known after the first start
 };
 
 // Connects to a database of the running server; NULL with the reason.

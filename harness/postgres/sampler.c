@@ -184,16 +184,19 @@ static void add_backend_figures(struct sample *sample, pid_t pid, enum usage_gro
     sample->server_fds += (double)process_descriptors(pid);
     if (group == USAGE_COLLECTOR_BACKENDS)
         sample->backends_kb += (double)process_own_kb(pid);
-    if (!(sample->shm_bytes > 0) && process_stat(pid, &stat))
+    bool was_read = sample->shm_bytes > 0;
+    if (!was_read && process_stat(pid, &stat))
         sample->shm_bytes = (double)segments_bytes(stat.parent);
 }
+
+// The columns of postgres_sql_backends.
+enum { PID, ROLE, WAIT, TRANSACTION, HELD_UP, SHOWN };
 
 // Counts the session of a row in the look, if it is the collector's, and notes the transaction that
 // it has open. False when our rights do not show the session's state.
 static bool add_session_to_look(
     struct sampler *s, struct presence_look *look, const PGresult *rows, int row)
 {
-    enum { PID, ROLE, WAIT, TRANSACTION, HELD_UP, SHOWN };
     const char *transaction = PQgetvalue(rows, row, TRANSACTION);
     uint32_t pid = (uint32_t)strtoul(PQgetvalue(rows, row, PID), NULL, 10);
 
@@ -220,13 +223,13 @@ static bool sample_backends(struct sampler *s, struct sample *sample)
 
     find_server_pids(s->config.outer_pid, &pids);
     for (int i = 0; i < PQntuples(rows); i++) {
-        const char *event = PQgetvalue(rows, i, 2);
-        pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, 0));
+        const char *event = PQgetvalue(rows, i, WAIT);
+        pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, PID));
         shown = add_session_to_look(s, &look, rows, i) && shown;
         // A server in a container has pids of its own.
         if (s->config.outer_pid)
             pid = find_outer_pid(&pids, pid);
-        enum usage_group group = find_role_group(s, PQgetvalue(rows, i, 1));
+        enum usage_group group = find_role_group(s, PQgetvalue(rows, i, ROLE));
         if (pid) {
             usage_process(&s->usage, pid, group);
             add_backend_figures(sample, pid, group);

@@ -130,6 +130,8 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
     if (strcmp(text, "busy") == 0)
         return err_set(
             e, ERR_SKIP, "another run of mailproof is using that server; wait until it has ended");
+    // url_close drops the roles that do not exist yet, because the run then makes them, and those
+    // that an earlier run has marked as its own.
     return remove_left_databases(s, conn, e) &&
            sql_value(conn,
                "SELECT coalesce(string_agg(', ' || name, ''), '')"
@@ -152,7 +154,7 @@ static bool url_start(struct server *s, struct err *e)
     s->version = PQserverVersion(conn);
     // Only a socket proves that the server is on this machine: behind a port there may be another
     // machine or a container.
-    s->shares_pids = PQhost(conn) && PQhost(conn)[0] == '/';
+    s->pids_are_ours = PQhost(conn) && PQhost(conn)[0] == '/';
     s->running = u->open = claim_server(s, conn, e);
     PQfinish(conn);
     return s->running;

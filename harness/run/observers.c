@@ -63,7 +63,7 @@ static bool start_probes(struct observers *o, const char *conninfo, struct err *
 // reports the pids of this machine.
 static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
 {
-    return server->shares_pids ? NULL : &o->outer_pid;
+    return server->pids_are_ours ? NULL : &o->outer_pid;
 }
 
 bool observers_start_starved(

@@ -67,10 +67,10 @@ static bool get_server(struct run *r, struct err *e)
         r->log_from = provider_log_length(&r->server);
         return true;
     }
-    // Both fields must be set before the server starts: with cuts_off the server's members get
-    // network namespaces of their own, with steps_clock its processes load a library that shifts
-    // their clocks.
-    r->server.cuts_off = cuts_off(r->scenario);
+    // Both fields must be set before the server starts: with cuts_members_off the server's members
+    // get network namespaces of their own, with steps_clock its processes load a library that
+    // shifts their clocks.
+    r->server.cuts_members_off = cuts_off(r->scenario);
     r->server.steps_clock = scenario_steps_clock(r->scenario, TARGET_SERVER) ||
                             scenario_steps_clock(r->scenario, TARGET_COLLECTOR);
     return make_network(r, e) && r->server.provider->open(&r->server, &r->scenario->postgres, e) &&

@@ -24,6 +24,7 @@ static bool add_rest_address(struct cluster *c, char *one, struct err *e)
     if (c->count == REST_MEMBERS_MAX)
         return err_set(e, ERR_USAGE, "postgres.rest: at most %d addresses", REST_MEMBERS_MAX);
     *colon = '\0';
+    // net -1: the address is reached from our own network.
     c->targets[c->count++] = (struct rest_target){.net = -1, .host = one, .port = (int)port};
     return true;
 }

@@ -47,6 +47,10 @@ static bool find_ports(int ports[PORTS], struct err *e)
     return ok;
 }
 
+// HAProxy listens at no port. This is only part of its socket's name, and lower than any port that
+// find_ports finds, so no member's socket has the same name.
+enum { PROXY_PORT = 3 };
+
 static struct patroni_place make_place(const char *host, int port)
 {
     struct patroni_place p = {.port = port};
@@ -72,8 +76,7 @@ static bool find_places(struct patroni *p, struct err *e)
         p->at.rests[i] = make_place(host, ports[PATRONI_MEMBERS + i]);
     }
     p->at.store = make_place(middle, ports[2UL * PATRONI_MEMBERS]);
-    // Only part of a socket's name, and lower than any port that find_ports finds.
-    p->at.proxy_port = CLUSTER_NET_MEMBERS;
+    p->at.proxy_port = PROXY_PORT;
     return true;
 }
 
@@ -163,6 +166,7 @@ static bool make_data(struct patroni *p, struct err *e)
     if (!path_join(first, p->dir.server, patroni_member(0, name), e) ||
         !template_copy(p->bindir, first, &p->user, e) || !set_password(p, first, e))
         return false;
+    // One folder stands for all when the disk is examined (s->data_dir).
     snprintf(p->data, sizeof p->data, "%s", first);
     for (int i = 1; i < PATRONI_MEMBERS; i++) {
         const char *const argv[] = {"cp", "-a", "--reflink=auto", first, other, NULL};
@@ -182,7 +186,7 @@ static void patroni_close(struct server *s);
 static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
 {
     return template_user(&p->user, e) && template_bindir(p->bindir, sizeof p->bindir, e) &&
-           parts_find(p, e) && (!s->cuts_off || cluster_net_make(&p->lan, e)) &&
+           parts_find(p, e) && (!s->cuts_members_off || cluster_net_make(&p->lan, e)) &&
            workdir_make(&p->dir, p->user.uid, e) && check_socket_paths(p, e) &&
            target_random(p->password, TARGET_PASSWORD_LEN, e) &&
            target_random(p->at.password, TARGET_PASSWORD_LEN, e) &&
@@ -208,7 +212,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     p->at.synchronous = want->standby == STANDBY_SYNC;
     p->at.settings = &want->settings;
     s->state = p;
-    s->shares_pids = true;
+    s->pids_are_ours = true;
     s->superuser = "mailproof";
     s->database = "mailroom";
     // The server outlives a Patroni that is killed. It then becomes our child, so that we can wait
@@ -219,6 +223,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
         return false;
     }
     s->password = p->password;
+    // A client needs only the network from which all members can be reached, which is the middle.
     p->clients = (struct netns){.fds = {-1, p->lan.middle}};
     s->clients = p->lan.middle >= 0 ? &p->clients : NULL;
     s->data_dir = p->data;

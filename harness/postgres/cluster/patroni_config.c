@@ -58,7 +58,7 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
     snprintf(pgpass, sizeof pgpass, "%s/%s.pgpass", l->dir, name);
     // The socket needs no password, because only we can reach its folder; TCP needs one. The two
     // options about diverged data: a member that has diverged from the leader and cannot be rewound
-    // is made anew.
+    // is made anew. (The empty comment keeps clang-format from joining the lines.)
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:{s:o, s:o, s:o}, "
                      "s:[s,s,s,s]}",
         "listen", place, "connect_address", place, "data_dir", data, "bin_dir", l->bindir, "pgpass",
@@ -71,7 +71,8 @@ static json_t *server_part(const struct patroni_layout *l, const char *name, con
 }
 
 // Returns the configuration of one member. "bootstrap" has what the first member writes into the
-// store, which Patroni calls "dcs". (For the empty comments see shared_part.)
+// store, which Patroni calls "dcs". (The empty comments keep clang-format from joining the
+// lines.)
 static json_t *whole_config(const struct patroni_layout *l, int member)
 {
     char name[8], server[PLACE_TEXT], rest[PLACE_TEXT], store[PLACE_TEXT];

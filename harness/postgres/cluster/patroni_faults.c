@@ -192,7 +192,7 @@ static bool heal_cut(struct server *s, struct failover *out, struct err *e)
 static bool restore_store(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
-    int timeline, leader, before = leader_find(s, -1, &timeline);
+    int timeline, leader, before = leader_find(s, -1, &timeline); // while the store is still down
     char name[8];
 
     // The fault failed before it killed the store, so there is nothing to undo.

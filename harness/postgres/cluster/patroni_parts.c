@@ -135,7 +135,7 @@ static void make_command_line(
         break;
     case PART_PROXY:
         add_word(c, "haproxy");
-        add_word(c, "-db");
+        add_word(c, "-db"); // it stays in the foreground, as one process
         add_word(c, "-f");
         add_file(c, p->dir.path, "haproxy.cfg");
         break;

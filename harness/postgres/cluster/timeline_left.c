@@ -52,7 +52,7 @@ void timeline_count_commits(const char *text, struct timeline_left *left)
     left->commits = 0;
     left->first_wall_ns = 0;
     for (const char *at = text; (at = strstr(at, mark)) != NULL;) {
-        at += sizeof mark - 1;
+        at += sizeof mark - 1; // here the time of the commit begins, in the form of a log line's
         if (left->commits++ == 0)
             left->first_wall_ns = sessions_line_ns(at);
     }

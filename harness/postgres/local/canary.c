@@ -14,8 +14,9 @@ struct content {
     _Alignas(4096) unsigned char bytes[CANARY_BYTES];
 };
 
-// Fills the sectors so that each differs from all others, and from the same sector in every other
-// write.
+// Fills the sectors so that each differs from all others and, because c->turn and c->marks count
+// the writes, from the same sector in every other write. If a mark was drawn, it goes to the end,
+// where the disk looks for it.
 static void fill_canary(struct content *content, const struct canary *c)
 {
     for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {
@@ -115,7 +116,7 @@ bool canary_count_gone(
     const struct canary *c, const char *dir, int *flushed_gone, int *unflushed_gone, struct err *e)
 {
     struct content want;
-    struct canary plain = {.turn = c->turn};
+    struct canary plain = {.turn = c->turn}; // as the flushed file was written: without a mark
 
     fill_canary(&want, &plain);
     if (!count_gone_sectors(dir, flushed, &want, flushed_gone, e))

@@ -293,7 +293,7 @@ bool disk_mount(struct disk *d, struct err *e)
     if (!mount_filesystem(d, e)) {
         // After a cut of an honest disk the file system must mount. It may be repaired only if the
         // disk is not honest, or if the cut may have hit the mount itself.
-        bool may_repair = d->torn || (cut && d->manner != DISK_HONEST);
+        bool may_repair = d->superblock_at_risk || (cut && d->manner != DISK_HONEST);
         if (!may_repair || !repair_filesystem(d, e) || !mount_filesystem(d, e))
             return false;
         d->repaired = true;

@@ -38,13 +38,13 @@ struct disk {
     enum disk_manner manner;
     const struct disk_filesystem *files;
     enum disk_power power;
-    uint64_t seed;  // chooses what each cut keeps
-    unsigned cuts;  // number of cuts so far
-    int64_t cut_ns; // when the last cut came
-    bool served;    // the device is mounted
-    bool mounted;   // the file system is mounted
-    bool torn; // the last cut may have torn the superblock that a mount had written, so disk_mount
-               // may repair the file system
+    uint64_t seed;           // chooses what each cut keeps
+    unsigned cuts;           // number of cuts so far
+    int64_t cut_ns;          // when the last cut came
+    bool served;             // the device is mounted
+    bool mounted;            // the file system is mounted
+    bool superblock_at_risk; // the last cut may have torn the superblock that a mount had written,
+                             // so disk_mount may repair the file system
     bool repaired;      // the file system was repaired at its last mount
     char evidence[160]; // the evidence of the last cut, in words
 };

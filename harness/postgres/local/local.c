@@ -119,7 +119,7 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     l->crashable = want->storage == STORAGE_CRASHABLE;
     l->net = s->net;
     s->state = l;
-    s->shares_pids = true;
+    s->pids_are_ours = true;
     s->superuser = "mailproof";
     s->database = "mailroom";
     // From now on the backends of a killed postmaster become our children, so that we can wait for

@@ -43,7 +43,9 @@ MUST_USE pid_t local_spawn(
 // memory is removed; fails when some are left after 30 s.
 MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct err *e);
 
-// Implements `repair` of struct provider.
+// Implements `repair` of struct provider. Waits at most 30 s until the server answers. But if it
+// has ended, or its file system takes no writes any more, mounts the disk anew and starts the
+// server. *started says whether it did that.
 MUST_USE bool local_repair(struct server *s, bool *started, struct err *e);
 
 // Makes a standby of the running server, and waits until it streams. With STANDBY_SYNC every commit

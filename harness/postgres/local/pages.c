@@ -56,7 +56,7 @@ static bool change_pages(struct pages *p, struct err *e)
     snprintf(sql, sizeof sql, "UPDATE mailproof_pages SET words = repeat('%s', " WORDS ")", word);
     free(p->before);
     p->before = NULL;
-    p->writes = false;
+    p->writing = false;
     if (!sql_value(p->conn, path_sql, p->path, sizeof p->path, e) ||
         !sql_exec(p->conn, "CHECKPOINT", e))
         return false;
@@ -92,12 +92,12 @@ bool pages_write(struct pages *p)
 
     if (!p->before || PQstatus(p->conn) != CONNECTION_OK)
         return false;
-    if (p->writes && !is_checkpoint_done(p))
+    if (p->writing && !is_checkpoint_done(p))
         return true;
-    if (p->writes && !change_pages(p, &gone))
+    if (p->writing && !change_pages(p, &gone))
         return false;
-    p->writes = PQsendQuery(p->conn, "CHECKPOINT") == 1;
-    return p->writes;
+    p->writing = PQsendQuery(p->conn, "CHECKPOINT") == 1;
+    return p->writing;
 }
 
 void pages_word(const struct pages *p, char word[PAGES_WORD])
@@ -116,6 +116,7 @@ static bool is_page_torn(
     pages_word(p, word);
     snprintf(words, sizeof words, "%s%s", word, word);
     for (size_t at = 0; at < PAGE_BYTES; at += SECTOR) {
+        // SECTORS_OF_ROW, too, counts the sectors with two words side by side.
         changed += memcmp(before + at, after + at, SECTOR) != 0;
         new += memmem(after + at, SECTOR, words, strlen(words)) != NULL;
     }

@@ -19,7 +19,7 @@ struct pages {
     unsigned version;    // number in the word that fills each page; it grows with each change
     PGconn *conn; // owned: the connection that changes and writes the pages until the cut; NULL:
                   // there is none
-    bool writes;  // the server has been told to write the changed pages
+    bool writing; // the server has been told to write the changed pages
     unsigned char *before; // owned: the pages as they were before they changed; NULL: not read
 };
 

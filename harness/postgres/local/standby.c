@@ -79,6 +79,7 @@ bool standby_make(struct server *s, struct err *e)
 {
     struct local *l = s->state;
 
+    // In a folder of block_group_mkdir, ext4 makes new files faster.
     if (!path_join(l->standby_data, l->dir.path, "standby", e) ||
         !block_group_mkdir(l->standby_data, l->user.uid, l->user.gid, e) || !base_backup(s, e))
         return false;

@@ -32,6 +32,7 @@ bool states_begin(struct server *s, uint64_t *count, struct err *e)
     struct disk *disk = server_disk(s, e);
     int64_t number, delayed;
 
+    // The recording had slowed the flushes down; from here on they take no longer than they must.
     if (!disk || !disk_slow_down(disk, 0, &delayed, e) ||
         !drive_command(&disk->drive, NULL, 0, e, "end-record") || !kill_and_unmount(s, disk, e) ||
         !drive_command(&disk->drive, &number, 1, e, "replay"))
@@ -51,7 +52,7 @@ bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, 
         return false;
     // A mount writes the superblock, and the recording holds no mount. So only a second cut, after
     // the mount of this state, may tear the superblock.
-    disk->torn = false;
+    disk->superblock_at_risk = false;
     *out = (struct state){
         .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
     return true;
@@ -77,7 +78,7 @@ bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state 
         !drive_command(&disk->drive, numbers, 3, e, "again %llu %llu", (unsigned long long)n,
             (unsigned long long)seed))
         return false;
-    disk->torn = true;
+    disk->superblock_at_risk = true;
     *out = (struct state){.writes = numbers[0], .sectors = numbers[1], .kept = numbers[2]};
     return true;
 }

@@ -21,7 +21,8 @@ MUST_USE bool states_record(struct server *s, int64_t flush_ns, struct err *e);
 MUST_USE bool states_begin(struct server *s, uint64_t *count, struct err *e);
 
 // Kills the server that still runs on the state before, and puts the disk into the n-th state,
-// counted from 1. n must grow from call to call. Afterwards the server may be started.
+// counted from 1: as a power cut at the n-th flush would have left it. `seed` chooses which
+// unflushed sectors it keeps. n must grow from call to call. Afterwards the server may be started.
 MUST_USE bool states_put(
     struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);
 
