@@ -104,15 +104,15 @@ static bool found_no_victim(const struct err *e)
 static bool mark_left_out(
     const struct fault_context *c, struct fault_record *r, const struct err *e)
 {
-    const struct fault_record *busy = NULL;
+    const struct fault_record *culprit = NULL;
 
     if (found_no_victim(e))
-        busy = scheduler_culprit(c->begun, c->begun_count, r, c->recovery_ns);
-    if (!busy)
+        culprit = scheduler_culprit(c->begun, c->begun_count, r, c->recovery_ns);
+    if (!culprit)
         return false;
     r->left_out = LEFT_OUT_BUSY;
     snprintf(r->evidence, sizeof r->evidence, "left out: %s was at work; %.100s",
-        busy->spec->verb->name, e->text);
+        culprit->spec->verb->name, e->text);
     utf8_mend(r->evidence);
     return true;
 }

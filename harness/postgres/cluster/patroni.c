@@ -238,7 +238,7 @@ static bool patroni_start(struct server *s, struct err *e)
     struct patroni *p = s->state;
 
     s->running =
-        parts_start(p, PART_STORE, e) && parts_wait_store(p, e) && parts_lock_store(p, e) &&
+        parts_start(p, PART_STORE, e) && parts_wait_store(p, e) && parts_set_store_password(p, e) &&
         parts_start(p, PART_M1, e) && parts_start(p, PART_M2, e) && parts_start(p, PART_M3, e) &&
         parts_start(p, PART_PROXY, e) && leader_wait_followed(s, e) && provider_handshake(s, e);
     return s->running;

@@ -50,7 +50,7 @@ void parts_kill(struct patroni *p, enum patroni_part part);
 MUST_USE bool parts_wait_store(struct patroni *p, struct err *e);
 
 // Makes etcd ask for a password from now on. Call it once, before a member starts.
-MUST_USE bool parts_lock_store(const struct patroni *p, struct err *e);
+MUST_USE bool parts_set_store_password(const struct patroni *p, struct err *e);
 
 // --- patroni_leader.c ---------------------------------------------------------------
 

@@ -232,7 +232,7 @@ bool parts_wait_store(struct patroni *p, struct err *e)
 // Sets a password for the store, because what the store holds becomes settings of the servers, such
 // as a library to load. Until then any user of this machine can take the store over. If somebody
 // did, a step fails here.
-bool parts_lock_store(const struct patroni *p, struct err *e)
+bool parts_set_store_password(const struct patroni *p, struct err *e)
 {
     const struct rest_target store = {
         .net = p->lan.middle, .host = p->at.store.host, .port = p->at.store.port};

@@ -232,6 +232,7 @@ bool disk_unmount(struct disk *d, struct err *e)
     while (umount2(d->mount, 0) != 0) {
         if (errno != EBUSY || clock_now_ns() > deadline)
             return err_sys(e, ERR_SYSTEM, "cannot unmount %s", d->mount);
+        // Not interrupt_sleep_until: the disk must be unmounted after an interrupt, too.
         struct timespec step = {.tv_nsec = poll_ns};
         nanosleep(&step, NULL);
     }
