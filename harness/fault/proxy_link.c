@@ -53,6 +53,7 @@ static void stamp_bytes(struct flow *f, int64_t due_ns)
         if (due_ns < f->stamps[last].due_ns)
             due_ns = f->stamps[last].due_ns;
     }
+    // There is room for a stamp, because a flow whose stamps are used up counts as full.
     f->stamps[(f->first_stamp + f->stamp_count++) % LINK_STAMPS] =
         (struct link_stamp){.upto = f->in, .due_ns = due_ns};
 }

@@ -159,10 +159,10 @@ static int open_part_log(const struct patroni *p, enum patroni_part part, struct
 {
     char path[PATH_MAX];
 
-    if (!path_join(path, p->dir.path, part == PART_STORE ? "etcd.log" : "haproxy.log", e))
-        return -1;
     if (part < PATRONI_MEMBERS)
         snprintf(path, sizeof path, "%s", p->log);
+    else if (!path_join(path, p->dir.path, part == PART_STORE ? "etcd.log" : "haproxy.log", e))
+        return -1;
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fd < 0)
         err_sys(e, ERR_SYSTEM, "cannot write %s", path);
