@@ -334,7 +334,6 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct patroni *p = s->state;
 
-    p->detached = true;
     buf_printf(out, "The cluster is still running.\n  reach it:  psql '");
     own_conninfo(p, "mailproof", "mailroom", out);
     // The leashes of the programs (os/leash.c) stay. At TERM each ends its program.
@@ -354,6 +353,7 @@ static bool patroni_keep(struct server *s, struct buf *out, struct err *e)
             buf_printf(out, " && tail -s 0.1 --pid=%d -f /dev/null", (int)p->leashes[i]);
     }
     buf_printf(out, " && rm -rf '%s'\n", p->dir.path);
+    p->detached = true;
     workdir_keep(&p->dir);
     memset(p->leashes, 0, sizeof p->leashes);
     return true;
