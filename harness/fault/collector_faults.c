@@ -19,7 +19,8 @@ bool fault_sees_collector(struct fault_context *c, const struct fault_record *r,
 
 // Signals the running processes of the fault's instances and returns how many there were. If the
 // fault has a `for`, the subject does not start them again by itself.
-static size_t signal_all(struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
+static size_t signal_and_hold(
+    struct fault_context *c, struct fault_record *r, int signal, pid_t *pids)
 {
     bool for_good = r->spec->for_ns == FOR_REST; // they are never started again
 
@@ -42,12 +43,13 @@ bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t co
     return true;
 }
 
-// Ends the collectors by this signal, and waits until they are gone.
+// Ends the collectors by this signal, and waits until they are gone. If the fault has a `for`, they
+// are held down until fault_start_collector releases them.
 static bool end_collectors(
     struct fault_context *c, struct fault_record *r, int signal, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
-    size_t count = signal_all(c, r, signal, pids);
+    size_t count = signal_and_hold(c, r, signal, pids);
 
     // Without a `for` (0), the subject starts the process again by itself, as a service manager
     // would; with FOR_REST (-1), it never does. Either way there is nothing to undo.

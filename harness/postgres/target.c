@@ -88,16 +88,17 @@ static void append_pair(struct buf *out, const char *key, const char *value)
 
 bool target_conninfo(const struct target *t, const char *user, const char *dbname, struct buf *out)
 {
-    static const char *const own[] = {"user", "password", "dbname", "passfile", "service",
+    static const char *const left_out[] = {"user", "password", "dbname", "passfile", "service",
         "application_name", "fallback_application_name", "replication"};
     bool self = strcmp(user, t->user) == 0; // the conninfo's own user
 
     for (PQconninfoOption *o = t->options; o->keyword; o++) {
-        // Only the settings in `own` are replaced. The rest stays, such as hosts, ports and TLS.
-        bool ours = false;
-        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-            ours = ours || strcmp(own[i], o->keyword) == 0;
-        if (!ours && o->val && *o->val)
+        // Role, password and database are set below, and libpq has read the files of service and
+        // passfile into t->options already. Hosts, ports, TLS and the rest stay.
+        bool stays = true;
+        for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+            stays = stays && strcmp(left_out[i], o->keyword) != 0;
+        if (stays && o->val && *o->val)
             append_pair(out, o->keyword, o->val);
     }
     append_pair(out, "user", user);

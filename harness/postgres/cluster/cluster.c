@@ -140,7 +140,7 @@ static bool ask_patroni(const struct cluster *c, const char *method, const char 
 // Asks the cluster for its leader. ERR_CONNECTION when it has none.
 static bool find_cluster_leader(const struct cluster *c, struct rest_member *out, struct err *e)
 {
-    static struct rest_answer answer;
+    static struct rest_answer answer; // 64 KiB, kept off the stack
     struct rest_member members[REST_MEMBERS_MAX];
     size_t count;
 
@@ -189,7 +189,7 @@ static bool await_new_leader(const struct server *s, const struct cluster *c, co
 bool cluster_switch_over(
     const struct server *s, const struct cluster *c, struct failover *out, struct err *e)
 {
-    static struct rest_answer answer;
+    static struct rest_answer answer; // 64 KiB, kept off the stack
     struct rest_member leader;
     char body[128];
 

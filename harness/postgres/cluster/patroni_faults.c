@@ -72,7 +72,7 @@ static bool await_promotion(
 static bool switch_over(struct server *s, struct failover *out, struct err *e)
 {
     const struct patroni *p = s->state;
-    static struct rest_answer answer;
+    static struct rest_answer answer; // 64 KiB, kept off the stack
     char name[8], body[64];
     int leader, timeline;
 

@@ -213,7 +213,7 @@ bool parts_wait_store(struct patroni *p, struct err *e)
     const struct rest_target store = {
         .net = p->lan.middle, .host = p->at.store.host, .port = p->at.store.port};
     int64_t deadline_ns = clock_now_ns() + store_limit_ns;
-    static struct rest_answer answer;
+    static struct rest_answer answer; // 64 KiB, kept off the stack
 
     while (!rest_ask(&store, "GET", "/health", NULL, &answer, e) || answer.status != 200) {
         // A program that has ended will never answer, so there is no need to wait for the limit.
@@ -236,7 +236,7 @@ bool parts_set_store_password(const struct patroni *p, struct err *e)
 {
     const struct rest_target store = {
         .net = p->lan.middle, .host = p->at.store.host, .port = p->at.store.port};
-    static struct rest_answer answer;
+    static struct rest_answer answer; // 64 KiB, kept off the stack
     char user[100 + PATRONI_PASSWORD_MAX];
 
     snprintf(user, sizeof user, "{\"name\": \"" PATRONI_STORE_USER "\", \"password\": \"%s\"}",

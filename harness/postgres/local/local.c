@@ -214,6 +214,7 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     pid_t pid = process_start(&spec, e);
     close(log);
     child_env_fini(&env);
+    // The note lets a later run end this server if we are killed.
     if (pid > 0 && !postmasters_note(l->dir.path, pid, e)) {
         process_end(pid, SIGKILL, 0);
         return -1;
