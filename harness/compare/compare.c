@@ -19,6 +19,7 @@
 
 #include <math.h>
 
+// How often two equal sides may be called worse.
 #define FALSE_ALARMS 0.05
 
 // The metrics that decide about speed. Other metrics follow these or are too noisy.
@@ -107,7 +108,7 @@ static size_t ways_seen(const struct comparison *c)
 }
 
 // True when more runs of `one` fail than chance explains: all its failed runs together, or those
-// that failed in one way.
+// that failed in one way. `ways` is the number of ways that are tested.
 static bool fails_more(const struct failed *one, const struct failed *other, size_t ways)
 {
     // Half of the false alarms are those of correctness, half those of speed. Of this half, one
@@ -227,10 +228,12 @@ static bool compare_speed(struct comparison *c, struct err *e)
     double *base = calloc(c->base->count + 1, sizeof *base);
     double *new = calloc(c->new->count + 1, sizeof *new);
     bool ok = (base && new) || err_memory(e);
-    // The 5% are divided among the rows that are really judged, so a scenario with few metrics
+    // FALSE_ALARMS is divided among the rows that are really judged, so a scenario with few metrics
     // keeps the sharper test. Each test is two-sided: half of its share falls to worse, half to
-    // better.
-    size_t measured = ok ? count_measured(c, c->base->count > c->new->count ? base : new) : 0;
+    // better. So half of the false alarms is left for correctness (fails_more).
+    // count_measured needs room for the values of the larger side.
+    double *room = c->base->count > c->new->count ? base : new;
+    size_t measured = ok ? count_measured(c, room) : 0;
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 
     c->confidence = 1 - alpha;
@@ -295,6 +298,7 @@ bool compare_sides(struct comparison *c, const struct side *base, const struct s
     c->scenario = base->count > 0 ? base->runs[0].scenario : "";
     c->base_failed = count_failures(base);
     c->new_failed = count_failures(new);
+    // The highest failure rate that so few runs without a failure leave possible, at 95%.
     c->unseen = stats_rate_high(0, fewer, 0.05);
     c->correctness = judge_correctness(c);
     if (!compare_speed(c, e))

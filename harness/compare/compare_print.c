@@ -136,7 +136,7 @@ static const struct compared *find_strongest_row(const struct comparison *c)
 }
 
 // Prints why the comparison cannot tell: the rows whose change is unknown, and what would help.
-static bool print_unknown(const struct comparison *c, struct buf *out)
+static void print_unknown(const struct comparison *c, struct buf *out)
 {
     const char *between = "";
     size_t unknown = 0;
@@ -147,8 +147,10 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
         between = "; ";
     }
     // With too few runs every row is unknown, so naming them all would say less than this reason.
-    if (c->too_few || c->row_count == 0)
-        return buf_printf(out, "%stoo few runs to tell a difference in speed from chance", between);
+    if (c->too_few || c->row_count == 0) {
+        buf_printf(out, "%stoo few runs to tell a difference in speed from chance", between);
+        return;
+    }
     for (size_t i = 0; i < c->row_count; i++) {
         if (c->rows[i].change != CHANGE_UNKNOWN)
             continue;
@@ -156,9 +158,9 @@ static bool print_unknown(const struct comparison *c, struct buf *out)
         between = ", ";
         unknown++;
     }
-    return unknown == 0 ||
-           buf_printf(out, " may differ by more than %.4g%% or not; more runs narrow the intervals",
-               100 * c->margin);
+    if (unknown > 0)
+        buf_printf(out, " may differ by more than %.4g%% or not; more runs narrow the intervals",
+            100 * c->margin);
 }
 
 void print_comparison_verdict(const struct comparison *c, struct buf *out)

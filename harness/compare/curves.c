@@ -9,7 +9,7 @@
 // The sizes of the picture, in its own units.
 enum { WIDTH = 540, HEIGHT = 300, LEFT = 56, RIGHT = 500, TOP = 26, BOTTOM = 252 };
 
-#define RUNS_MAX 1000
+#define RUNS_MAX STATS_VALUES_MAX // compare_sides takes no more runs
 
 // The percentiles of latency that each result holds. Latency is counted from the intended insert
 // or, in a closed loop, from the commit.
@@ -143,7 +143,8 @@ static void put_curve_name(const struct curve *c, const char *class, double x, s
 void curves_print(const struct comparison *c, struct buf *out)
 {
     struct curve base, new;
-    struct axis y = axis_of(BOTTOM, TOP, true);
+    const bool logarithmic = true; // high percentiles are many times the median
+    struct axis y = axis_of(BOTTOM, TOP, logarithmic);
 
     // The curve of one side alone shows no difference, so it is left out.
     if (!curve_make(&base, c->base) || !curve_make(&new, c->new))

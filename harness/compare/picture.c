@@ -48,7 +48,8 @@ static struct scale scale_of(const struct comparison *c)
         most = fmax(most, ratio_width(c->rows[i].ratio.high));
         most = fmax(most, ratio_width(c->rows[i].ratio.estimate));
     }
-    // The scale ends at 16. Ratios beyond it are drawn at its edge.
+    // 1.05 leaves a little room at the edges. The scale ends at 16; ratios beyond it are drawn at
+    // its edge.
     return (struct scale){fmin(exp(most * 1.05), 16)};
 }
 
@@ -166,9 +167,10 @@ static void widen_axis(struct axis *x, const struct side *s, enum metric_id id)
 static void put_runs(const struct comparison *c, const struct compared *row, struct buf *out)
 {
     const char *unit = metric_unit_name(metrics[row->id].unit);
-    // The axis does not begin at zero, because then the dots of both sides would lie on top of each
-    // other at the right edge.
-    struct axis x = axis_of(LEFT, RIGHT, false);
+    // An axis begins at the lowest value. If it began at zero, the dots of both sides would lie on
+    // top of each other at the right edge.
+    const bool logarithmic = false;
+    struct axis x = axis_of(LEFT, RIGHT, logarithmic);
     double ticks[AXIS_TICKS_MAX];
 
     widen_axis(&x, c->base, row->id);

@@ -120,6 +120,7 @@ static int compare_versions(const void *a, const void *b)
 // memory. The caller frees them.
 static struct version *list_versions(const struct cache *c, size_t *count)
 {
+    // One more than needed, because malloc may return NULL for an empty cache.
     struct version *all = malloc((size_t)(c->bytes / CACHE_SECTOR + 1) * sizeof *all);
 
     *count = 0;

@@ -28,7 +28,8 @@ static bool answer_counts_and_power(
     bool ok = answer_counts(d, numbers, answer, size, e);
     size_t len = strlen(answer);
 
-    snprintf(answer + len, size - len, " %d %d", d->held[0] != '\0', d->power == POWER_DARK);
+    snprintf(
+        answer + len, size - len, " %d %d", d->canary_in_cache[0] != '\0', d->power == POWER_DARK);
     return ok;
 }
 
@@ -37,7 +38,7 @@ static bool answer_counts_and_power(
 static bool settle_cache(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    device_settle(d);
+    device_empty_cache(d);
     return answer_counts(d, numbers, answer, size, e);
 }
 
@@ -213,7 +214,8 @@ static bool parse_command_numbers(const char *text, uint64_t *numbers, int count
 // power goes when the write that ends with CANARY and SECTORS sectors with WORD are in the cache.
 static bool arm_power_cut(struct device *d, const char *text, struct err *e)
 {
-    char word[DEVICE_WORD_BYTES + 1], canary[DEVICE_CANARY_BYTES + 2];
+    char word[DEVICE_WORD_BYTES + 1];
+    char canary[DEVICE_CANARY_BYTES + 2]; // has room for one character too many, which is refused
     uint64_t seed, least;
 
     if (sscanf(text, "%" SCNu64 " %" SCNu64 " %16s %33s", &seed, &least, word, canary) != 4 ||

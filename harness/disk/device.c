@@ -88,14 +88,13 @@ static bool record_entry(struct device *d, enum logged_kind kind, int64_t at_ns,
 }
 
 // Counts the sectors of a write that contain the word for which the armed cut waits.
-static uint64_t count_wanted(const struct device *d, const void *data, size_t length)
+static uint64_t count_word_sectors(const struct device *d, const void *data, size_t length)
 {
-    uint64_t found = 0;
+    uint64_t count = 0;
 
-    for (size_t at = 0; d->wanted[0] && at < length; at += CACHE_SECTOR)
-        found +=
-            memmem((const char *)data + at, CACHE_SECTOR, d->wanted, strlen(d->wanted)) != NULL;
-    return found;
+    for (size_t at = 0; d->word[0] && at < length; at += CACHE_SECTOR)
+        count += memmem((const char *)data + at, CACHE_SECTOR, d->word, strlen(d->word)) != NULL;
+    return count;
 }
 
 // Remembers the bytes that the write replaces, then writes.
@@ -112,9 +111,10 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
     else if (ok)
         ok = cache_add(&d->cache, offset, length, before, data);
     free(before);
-    // From here on evict_oldest takes these sectors off again, also if the image cannot be written.
+    // The write is in the cache, also if the image cannot be written. evict_oldest takes its
+    // sectors off again.
     if (ok)
-        d->found += count_wanted(d, data, length);
+        d->word_sectors += count_word_sectors(d, data, length);
     return ok && write_at(d->image, offset, data, length) &&
            record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length, &unsaid);
 }
@@ -133,28 +133,30 @@ static void evict_oldest(struct device *d)
 {
     while (d->cache.bytes > CACHE_MAX) {
         const struct cached_write *oldest = &d->cache.items[d->cache.first];
-        d->found -= count_wanted(d, oldest->after, oldest->length);
-        if (is_canary(d->held, oldest->after, oldest->length))
-            d->held[0] = '\0';
+        d->word_sectors -= count_word_sectors(d, oldest->after, oldest->length);
+        if (is_canary(d->canary_in_cache, oldest->after, oldest->length))
+            d->canary_in_cache[0] = '\0';
         cache_evict(&d->cache, d->cache.bytes - oldest->length);
     }
 }
 
 enum device_answer device_write(struct device *d, uint64_t offset, const void *data, size_t length)
 {
-    if (d->power != POWER_ON)
-        return d->power == POWER_DARK ? DEVICE_HELD : DEVICE_DONE;
+    if (d->power == POWER_DARK) // cut: no answer
+        return DEVICE_HELD;
+    if (d->power == POWER_OFF) // the machine is gone: nobody needs the request, so end it
+        return DEVICE_DONE;
     if (offset % CACHE_SECTOR || length % CACHE_SECTOR || length == 0 || length > UINT32_MAX ||
         !take_write(d, offset, data, (uint32_t)length))
         return DEVICE_FAILED;
     d->counts.writes++;
     if (is_canary(d->canary, data, length)) {
-        memcpy(d->held, d->canary, sizeof d->held);
+        memcpy(d->canary_in_cache, d->canary, sizeof d->canary_in_cache);
         d->canary[0] = '\0';
     }
     evict_oldest(d);
     // The armed cut comes with the first write after which the cache holds all that it waits for.
-    if (d->held[0] && d->found >= d->least)
+    if (d->canary_in_cache[0] && d->word_sectors >= d->least)
         d->power = POWER_DARK;
     return DEVICE_DONE;
 }
@@ -163,14 +165,16 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
 // more.
 static void forget_armed(struct device *d)
 {
-    d->held[0] = '\0';
-    d->found = 0;
+    d->canary_in_cache[0] = '\0';
+    d->word_sectors = 0;
 }
 
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns)
 {
-    if (d->power != POWER_ON)
-        return d->power == POWER_DARK ? DEVICE_HELD : DEVICE_DONE;
+    if (d->power == POWER_DARK) // cut: no answer
+        return DEVICE_HELD;
+    if (d->power == POWER_OFF) // the machine is gone: nobody needs the request, so end it
+        return DEVICE_DONE;
     d->counts.flushes++;
     // A failed flush leaves its writes in the cache, so a later cut may lose them.
     if (d->fail_in > 0 && --d->fail_in == 0) {
@@ -181,7 +185,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     // A lying disk answers in time and keeps everything in the cache.
     if (d->flushing == FLUSHING_HONEST) {
         struct err unsaid; // not shown: the machine only learns that its flush failed
-        device_settle(d);
+        device_empty_cache(d);
         if (!record_entry(d, LOGGED_FLUSH, *due_ns, 0, NULL, 0, &unsaid) ||
             (d->replay && !replay_flush(d->replay)))
             return DEVICE_FAILED;
@@ -192,7 +196,7 @@ enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_n
     return DEVICE_LATER;
 }
 
-void device_settle(struct device *d)
+void device_empty_cache(struct device *d)
 {
     cache_clear(&d->cache);
     forget_armed(d);
@@ -203,12 +207,12 @@ void device_arm(
 {
     forget_armed(d);
     d->least = least;
-    snprintf(d->wanted, sizeof d->wanted, "%s", word);
+    snprintf(d->word, sizeof d->word, "%s", word);
     snprintf(d->canary, sizeof d->canary, "%s", canary);
     d->seed = seed;
     // Sectors that are in the cache already count, too.
     for (size_t i = d->cache.first; i < d->cache.count; i++)
-        d->found += count_wanted(d, d->cache.items[i].after, d->cache.items[i].length);
+        d->word_sectors += count_word_sectors(d, d->cache.items[i].after, d->cache.items[i].length);
 }
 
 bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
@@ -218,7 +222,7 @@ bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
         return true;
     if (!cache_choose(&d->cache, d->seed, device_put, d, left, e))
         return false;
-    device_settle(d);
+    device_empty_cache(d);
     d->power = POWER_ON;
     return true;
 }

@@ -43,13 +43,13 @@ struct device {
     uint64_t fail_in;                     // number of the flush that fails: 1 is the next one; 0:
                                           // none fails
     char canary[DEVICE_CANARY_BYTES + 1]; // the write that ends with this is the canary; "": none
-    char held[DEVICE_CANARY_BYTES + 1];   // the canary in the cache, with which the power may be
-                                          // cut; "": none is there
-    char wanted[DEVICE_WORD_BYTES + 1];   // the sectors that contain this word count for `least`
-    uint64_t least;                       // the power is cut when this many such sectors and the
-                                          // canary are in the cache
-    uint64_t found;                       // number of such sectors in the cache
-    uint64_t seed;                        // decides what the cut leaves of the cache
+    char canary_in_cache[DEVICE_CANARY_BYTES + 1]; // the canary in the cache, with which the power
+                                                   // may be cut; "": none is there
+    char word[DEVICE_WORD_BYTES + 1]; // the sectors that contain this word count for `least`
+    uint64_t least;                   // the power is cut when this many such sectors and the
+                                      // canary are in the cache
+    uint64_t word_sectors;            // number of such sectors in the cache
+    uint64_t seed;                    // decides what the cut leaves of the cache
     struct device_counts counts;
     FILE *record;          // the open recording; NULL: nothing is recorded
     struct replay *replay; // the running replay; NULL: there is none
@@ -81,11 +81,12 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
 enum device_answer device_flush(struct device *d, int64_t now_ns, int64_t *due_ns);
 
 // Empties the cache: all writes so far count as being on the platter.
-void device_settle(struct device *d);
+void device_empty_cache(struct device *d);
 
 // Makes the power go as soon as the cache holds the write that ends with `canary` and at least
 // `least` sectors that contain `word`. A flush takes them out of the cache, and so do later writes
 // that need the room; if the canary goes, the power does not go until the device is armed again.
+// `seed` decides what device_power_on leaves of the cache.
 void device_arm(
     struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word);
 

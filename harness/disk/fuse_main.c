@@ -297,6 +297,7 @@ static void serve_device(struct server *s)
     free(buf.mem);
 }
 
+// Gives this process a mount namespace of its own. False on failure.
 static bool leave_namespace(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
@@ -326,10 +327,11 @@ int main(int argc, char **argv)
     if (!s || argc != 2 || *argv[1] == '-') {
         fprintf(stderr, "mailproof-disk FOLDER: a part of mailproof, which starts it\n");
         free(s);
-        return 64;
+        return 64; // EX_USAGE
     }
     signal(SIGPIPE, SIG_IGN);
     s->device = (struct device)DEVICE_INIT;
+    // A member of the harness's mount namespace would keep the mount alive, and so itself.
     bool ok = device_open(&s->device, argv[1], &e) &&
               (leave_namespace() || err_sys(&e, ERR_SYSTEM, "cannot leave the mount namespace")) &&
               ((s->session = attach_session(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));
@@ -343,5 +345,5 @@ int main(int argc, char **argv)
         fuse_session_destroy(s->session);
     device_close(&s->device);
     free(s);
-    return ok ? 0 : 70;
+    return ok ? 0 : 70; // EX_SOFTWARE
 }

@@ -103,6 +103,7 @@ bool replay_remember(
 
 bool replay_flush(struct replay *r)
 {
+    // How many of the trial's writes came before the last flush, or are those of put_choice.
     const size_t last = r->flush_count ? r->flushes[r->flush_count - 1] : r->chosen;
 
     // A flush with nothing to flush leaves the same state as the one before it.
