@@ -141,8 +141,8 @@ static int run_subcommand(const struct command *c, int argc, char **argv)
         code = cli_fail(&e);
     } else if (o.help) {
         printf("Usage: mailproof %s\n%s\n", c->usage, c->help);
-        if (c->words)
-            printf("\n%s\n", c->words);
+        if (c->explanation)
+            printf("\n%s\n", c->explanation);
         options_print_help(c->scope);
         code = EXIT_OK;
     } else {

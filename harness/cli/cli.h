@@ -53,7 +53,7 @@ struct command {
     enum option_scope scope;
     int (*run)(const struct options *o);
     const char *help;
-    const char *words; // sentences that explain the words of `usage`; NULL: none
+    const char *explanation; // sentences that explain the words of `usage`; NULL: none
 };
 
 // Prints mailproof.1, in man's macros.

@@ -187,7 +187,7 @@ static bool write_pages(const struct field_run *f, struct err *e)
 {
     const char *dir = f->options->field.site;
 
-    if (!dir && (!f->record.passing || !f->record.folder[0]))
+    if (!dir && (!f->record.temporary || !f->record.folder[0]))
         return true;
     dir = dir ? dir : f->record.folder;
     bool ok = site_write(&f->grid, &f->answers, dir, e);
@@ -200,7 +200,7 @@ static bool write_pages(const struct field_run *f, struct err *e)
 // write the pages elsewhere, or Markdown, without making runs.
 static bool end_field_record(struct record *r, struct err *e)
 {
-    if (!r->passing)
+    if (!r->temporary)
         return record_finish(r, e);
     record_suspend(r);
     return true;

@@ -122,9 +122,9 @@ void manual_print(const struct command *commands, size_t count)
         putchar('\n');
         print_roff(commands[i].help);
         putchar('\n');
-        if (commands[i].words) {
+        if (commands[i].explanation) {
             puts(".PP");
-            print_roff(commands[i].words);
+            print_roff(commands[i].explanation);
             putchar('\n');
         }
         options_each(commands[i].scope, print_option, NULL);

@@ -286,10 +286,10 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
             }
             if (o->fail_fast && code != EXIT_OK && !o->merged) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
-                // The record of a whole command is `passing`: record_finish removes it, because
+                // The record of a whole command is `temporary`: record_finish removes it, because
                 // this ends the command. A shard's record stays unfinished, so that --resume makes
                 // the rest.
-                return !t->record.passing || record_finish(&t->record, e);
+                return !t->record.temporary || record_finish(&t->record, e);
             }
         }
     }

@@ -131,8 +131,9 @@ static void examine_creators(struct patient *p)
             "%s may create objects in the schema, and so act with the rights of others", others);
 }
 
-// The queue's functions (p) that run with the rights of their owners (r), beside the table tokens.
-#define FUNCTIONS                                                                                  \
+// A FROM clause: the queue's functions (p) in the schema of the table tokens (t) that run with the
+// rights of their owners (r).
+#define FROM_QUEUE_FUNCTIONS                                                                       \
     " FROM pg_proc AS p JOIN pg_roles AS r ON r.oid = p.proowner"                                  \
     " JOIN pg_class AS t ON t.oid = to_regclass('tokens') AND t.relnamespace = p.pronamespace"     \
     " WHERE p.prosecdef AND (p.proname LIKE 'mailroom\\_%' OR p.proname = 'tokens_truncated')"
@@ -142,7 +143,7 @@ static bool functions_are_there(struct patient *p)
 {
     bool there;
 
-    if (!ask_yes_no(p, "SELECT EXISTS (SELECT" FUNCTIONS ")", &there))
+    if (!ask_yes_no(p, "SELECT EXISTS (SELECT" FROM_QUEUE_FUNCTIONS ")", &there))
         return false;
     if (!there)
         patient_good(p, "nothing to look at: the queue's functions are not there yet");
@@ -159,7 +160,7 @@ static void examine_owner(struct patient *p)
     if (!functions_are_there(p) ||
         !patient_ask(p, p->first,
             "SELECT coalesce(string_agg(DISTINCT r.rolname || CASE WHEN r.rolsuper"
-            " THEN ' (a superuser)' ELSE ' (who logs in)' END, ', '), '')" FUNCTIONS
+            " THEN ' (a superuser)' ELSE ' (who logs in)' END, ', '), '')" FROM_QUEUE_FUNCTIONS
             " AND (r.rolsuper OR r.rolcanlogin)",
             owners, sizeof owners) ||
         !ask_yes_no(p, "SELECT to_regproc('mailroom_secure') IS NOT NULL", &secure_exists))
@@ -183,7 +184,7 @@ static void examine_functions(struct patient *p)
     if (!functions_are_there(p) ||
         !patient_ask(p, p->first,
             "SELECT coalesce(string_agg(DISTINCT w.what, ', '), '') FROM (SELECT DISTINCT"
-            " r.oid, r.rolname" FUNCTIONS ") AS o (owner, name), LATERAL ("
+            " r.oid, r.rolname" FROM_QUEUE_FUNCTIONS ") AS o (owner, name), LATERAL ("
             " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
             " 'cursors', 'owners', 'deliveries', 'budgets', 'attempts', 'runs', 'dead_letters']) "
             "AS t WHERE to_regclass(t) IS NOT NULL"
@@ -194,7 +195,8 @@ static void examine_functions(struct patient *p)
             lacks, sizeof lacks) ||
         !patient_ask(p, p->first,
             "SELECT coalesce(string_agg(DISTINCT c.relname, ', '), '') FROM (SELECT DISTINCT r.oid,"
-            " r.rolsuper OR r.rolbypassrls" FUNCTIONS ") AS o (owner, exempt), pg_class AS c"
+            " r.rolsuper OR r.rolbypassrls" FROM_QUEUE_FUNCTIONS
+            ") AS o (owner, exempt), pg_class AS c"
             " WHERE c.relrowsecurity AND c.oid IN (SELECT to_regclass(t)"
             " FROM unnest(ARRAY['accounts', 'tokens', 'jobs', 'cursors', 'deliveries']) AS t)"
             " AND NOT exempt"

@@ -23,7 +23,7 @@ void coverage_add(struct coverage *c, const struct tried *t)
     c->draws[t->mode]++;
     for (size_t i = 0; i < t->met_count; i++) {
         const struct met *a = &t->met[i];
-        c->states[a->verb][a->wire]++;
+        c->states[a->verb][a->state]++;
         c->modes[t->mode][a->verb]++;
         for (size_t j = 0; j < i; j++) {
             const struct met *b = &t->met[j];
@@ -88,6 +88,7 @@ struct coverage_share coverage_states(const struct coverage *c, const struct dra
     struct coverage_share share = {0};
 
     for (size_t verb = 0; verb < VERB_COUNT; verb++) {
+        // A fault can be planned to meet any state but EXCHANGE_UNSEEN, which lies before these.
         for (int state = EXCHANGE_NONE; draw_allows(limits, verb) && state < EXCHANGE_STATES;
              state++) {
             share.of++;

@@ -336,7 +336,8 @@ static void write_drawn_faults(struct drawing *d)
     buf_append_str(d->out, count == 0 || quiet ? "faults: []\n" : "faults:\n");
     for (int i = 0; i < count && !quiet; i++) {
         const struct verb *verb = draw_verb(d, &rng);
-        // The limits leave no verb that makes sense in this mode.
+        // The limits leave no verb that makes sense in this mode. The empty `faults:` makes the
+        // draw invalid, so the search leaves it out.
         if (!verb)
             return;
         at_ns = draw_time_ns(d, &rng, at_ns);

@@ -237,8 +237,8 @@ static void a_cell_seen_before_gains_nothing(void **state)
     assert_int_equal(coverage_pairs(&c, &everything).seen, 1);
     assert_int_equal(coverage_states(&c, &everything).seen, 2);
     assert_int_equal(coverage_modes(&c, &everything).seen, 2);
-    for (int wire = EXCHANGE_NONE; wire < EXCHANGE_STATES; wire++) {
-        t.met[0].wire = t.met[1].wire = (enum exchange_state)wire;
+    for (int i = EXCHANGE_NONE; i < EXCHANGE_STATES; i++) {
+        t.met[0].state = t.met[1].state = (enum exchange_state)i;
         coverage_add(&c, &t);
     }
     assert_int_equal(coverage_gain(&c, &s, &plan), 0);
@@ -275,7 +275,7 @@ static void a_result_becomes_what_was_tried(void **state)
 
     assert_true(t.judged && t.verdict == VERDICT_VIOLATED);
     assert_int_equal(t.met_count, 1);
-    assert_int_equal(t.met[0].wire, EXCHANGE_ASKED);
+    assert_int_equal(t.met[0].state, EXCHANGE_ASKED);
     tried_broken_text(t.broken, broken, sizeof broken);
     assert_string_equal(broken, "lost,late");
     json_t *line = tried_write(&t);

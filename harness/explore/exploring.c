@@ -152,7 +152,8 @@ static bool read_breaks(struct exploring *x, struct err *e)
         x->wanted[id] = !list;
     for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
-        const struct metric *m = metric_named(word, true, e);
+        const bool only_invariants = true;
+        const struct metric *m = metric_named(word, only_invariants, e);
         if (m)
             x->wanted[m->id] = true;
         ok = m || err_prefix(e, "--breaks");

@@ -20,10 +20,10 @@ struct candidate {
 };
 
 enum suspect_state {
-    SUSPECT_CONFIRM, // the draw is run again, to see whether it fails again
-    SUSPECT_SHRINK,  // the draw failed again, and its scenario waits to be shrunk
-    SUSPECT_SHRINKS, // its scenario is being shrunk
-    SUSPECT_OVER,    // done: the journal has the failure
+    SUSPECT_TO_CONFIRM, // the draw is run again, to see whether it fails again
+    SUSPECT_TO_SHRINK,  // the draw failed again, and its scenario waits to be shrunk
+    SUSPECT_SHRINKING,  // its scenario is being shrunk
+    SUSPECT_OVER,       // done: the journal has the failure
 };
 
 // A draw that broke something.
@@ -96,8 +96,9 @@ MUST_USE bool exploring_path(
 // and then joined with an equal failure if there is one. The search calls these functions between
 // its runs.
 
-// Adds a draw that broke something, unless a known failure explains all that it broke; then its
-// files are removed. `folder` holds the draw's result, `example` tells in words what went wrong.
+// Adds a draw that broke something, unless a known failure explains all that it broke, or the list
+// is full; then its files are removed. `folder` holds the draw's result, `example` tells in words
+// what went wrong.
 void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example);
 

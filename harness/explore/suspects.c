@@ -89,7 +89,7 @@ void suspects_add(struct exploring *x, const struct tried *t, const char *draw_p
         return;
     }
     struct suspect *s = &x->suspects[x->suspect_count++];
-    *s = (struct suspect){.state = SUSPECT_CONFIRM, .tried = *t};
+    *s = (struct suspect){.state = SUSPECT_TO_CONFIRM, .tried = *t};
     s->found_s = exploring_seconds(x);
     snprintf(s->path, sizeof s->path, "%s", draw_path);
     snprintf(s->folder, sizeof s->folder, "%s", folder);
@@ -100,7 +100,7 @@ struct suspect *suspects_to_confirm(struct exploring *x)
 {
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
-        if (s->state == SUSPECT_CONFIRM && s->asked + s->running < CONFIRMATIONS) {
+        if (s->state == SUSPECT_TO_CONFIRM && s->asked + s->running < CONFIRMATIONS) {
             s->running++;
             return s;
         }
@@ -128,10 +128,10 @@ bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried 
     s->failed += t && breaks_the_same(&s->tried, t);
     bool enough = s->asked == CONFIRMATIONS || (x->options->fail_fast && s->failed > 0);
     // With --fail-fast the suspect may be concluded already when its other run ends.
-    if (!enough || s->state != SUSPECT_CONFIRM)
+    if (!enough || s->state != SUSPECT_TO_CONFIRM)
         return true;
     if (s->failed > 0 && !x->options->fail_fast) {
-        s->state = SUSPECT_SHRINK;
+        s->state = SUSPECT_TO_SHRINK;
         return true;
     }
     return conclude_suspect(x, s, e);
@@ -171,7 +171,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
     spec.death_signal = SIGTERM;
     s->shrink = process_start(&spec, e);
     fclose(file);
-    s->state = SUSPECT_SHRINKS;
+    s->state = SUSPECT_SHRINKING;
     return s->shrink > 0;
 }
 
@@ -193,12 +193,12 @@ bool suspects_shrink(struct exploring *x, int places, int *shrinking, struct err
     *shrinking = 0;
     // First take those that have ended, because that frees places for others.
     for (size_t i = 0; ok && i < x->suspect_count; i++) {
-        if (x->suspects[i].state == SUSPECT_SHRINKS)
+        if (x->suspects[i].state == SUSPECT_SHRINKING)
             ok = finish_shrunk(x, &x->suspects[i], e);
-        *shrinking += x->suspects[i].state == SUSPECT_SHRINKS;
+        *shrinking += x->suspects[i].state == SUSPECT_SHRINKING;
     }
     for (size_t i = 0; ok && i < x->suspect_count && *shrinking < places; i++) {
-        if (x->suspects[i].state != SUSPECT_SHRINK)
+        if (x->suspects[i].state != SUSPECT_TO_SHRINK)
             continue;
         ok = start_shrink(x, &x->suspects[i], e);
         ++*shrinking;

@@ -57,9 +57,10 @@ static const char *json_text(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-// Adds a fault that took effect. `wire` names the state of the connection. The fault is left out if
-// there is no room or its verb is unknown.
-static void add_met(struct tried *t, const char *verb, double from_s, double to_s, const char *wire)
+// Adds a fault that took effect. `state` names the state of the collector's connection. The fault
+// is left out if there is no room or its verb is unknown.
+static void add_met(
+    struct tried *t, const char *verb, double from_s, double to_s, const char *state)
 {
     struct met *m = &t->met[t->met_count];
 
@@ -67,7 +68,7 @@ static void add_met(struct tried *t, const char *verb, double from_s, double to_
         return;
     m->from_s = from_s;
     m->to_s = to_s;
-    m->wire = find_state(wire);
+    m->state = find_state(state);
     t->met_count++;
 }
 
@@ -158,7 +159,7 @@ static json_t *write_met(const struct tried *t)
     for (size_t i = 0; i < t->met_count; i++) {
         const struct met *m = &t->met[i];
         json_array_append_new(list, json_pack("[s, f, f, s]", verbs[m->verb].name, m->from_s,
-                                        m->to_s, exchange_name(m->wire)));
+                                        m->to_s, exchange_name(m->state)));
     }
     return list;
 }
@@ -215,10 +216,10 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
     json_array_foreach(faults, i, fault)
     {
         const char *verb = json_string_value(json_array_get(fault, 0));
-        const char *wire = json_string_value(json_array_get(fault, 3));
-        if (verb && wire)
+        const char *state = json_string_value(json_array_get(fault, 3));
+        if (verb && state)
             add_met(t, verb, json_number_value(json_array_get(fault, 1)),
-                json_number_value(json_array_get(fault, 2)), wire);
+                json_number_value(json_array_get(fault, 2)), state);
     }
     tried_why(t, json_text(line, "why"));
     return true;

@@ -28,7 +28,7 @@ const char *mode_name(enum mode mode);
 struct met {
     size_t verb; // index into verbs[]
     double from_s, to_s;
-    enum exchange_state wire; // the state of the connection
+    enum exchange_state state; // that of the collector's connection when the fault came
 };
 
 #define TRIED_FAULTS_MAX 100

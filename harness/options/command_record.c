@@ -13,6 +13,7 @@ static const char *program_version(void)
     const struct durability_proof none = {0};
     struct environment here = {0};
 
+    // Proof and server version (0) do not matter here.
     environment_take(&here, &none, 0);
     snprintf(text, sizeof text, "mailproof %s (%s)", here.mailproof, here.commit);
     return text;
@@ -79,12 +80,12 @@ bool command_record_open(struct record *r, const struct options *o, const char *
     struct record_head head;
 
     command_record_head(&head, o, command, about);
-    head.once = true;
+    head.anew_if_finished = true;
     // A shard's record is needed until the merge. Any other record only serves --resume, so it is
     // removed at the end, and an old one is dropped without --resume.
-    head.passing = o->shard.of == 0;
-    head.anew = head.passing && !o->resume;
-    if (o->merged || (head.passing && !several))
+    head.temporary = o->shard.of == 0;
+    head.anew = head.temporary && !o->resume;
+    if (o->merged || (head.temporary && !several))
         return record_open(r, NULL, &head, e);
     snprintf(name, sizeof name, "%s-%08x", command,
         command_record_hash(COMMAND_RECORD_HASH_INIT, about));
@@ -94,10 +95,10 @@ bool command_record_open(struct record *r, const struct options *o, const char *
 void command_record_close(struct record *r)
 {
     struct err ignored;
-    // A passing record (not of a shard) that still has a file was not finished. Without any line in
-    // the file there is nothing to resume, so the file is removed. `forgot`: it has lines that are
-    // not kept in memory.
-    bool unfinished = r->passing && r->file;
+    // A temporary record (not of a shard) that still has a file was not finished. Without any line
+    // in the file there is nothing to resume, so the file is removed. `forgot`: it has lines that
+    // are not kept in memory.
+    bool unfinished = r->temporary && r->file;
     bool has_lines = unfinished && (r->forgot || json_array_size(r->lines) > 0);
 
     if (has_lines)

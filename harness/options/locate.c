@@ -64,6 +64,7 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     if (stat(name, &st) == 0)
         return S_ISDIR(st.st_mode) ? add_folder(p, name, e)
                                    : array_add_text(&p->items, &p->count, name, e);
+    // A longer name leaves no room for .yaml in a file's name.
     if (strchr(name, '/') || strlen(name) > 200)
         return err_set(e, ERR_USAGE, "there is no scenario file or folder %.300s", name);
     if (!path_share(dir, "scenarios", e))
@@ -79,6 +80,7 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     if (path_exists(file))
         return err_set(
             e, ERR_USAGE, "there is no scenario '%s'; did you mean the file %s?", name, file);
+    // A user may have written the ending, which the names of scenarios lack.
     without_ending(word, name);
     suggest_init(&near, word);
     suggest_scenario(&near, dir);

@@ -235,7 +235,7 @@ static bool refuse_missing_value(size_t row, struct err *e)
 // refused.
 static bool take_option(struct options *o, size_t row, const char *value, struct err *e)
 {
-    char *field = (char *)o + table[row].at;
+    char *field = (char *)o + table[row].at; // not used with STORE_READ, whose `at` is no offset
 
     // With an empty --out, folders would be made in the root of the file system.
     if (strcmp(table[row].name, "out") == 0 && !*value)
@@ -326,6 +326,8 @@ static void fill_long_options(struct option *longs, unsigned scope)
 {
     size_t n = 0;
 
+    // getopt_long returns the last member. FIRST_ROW sets it apart from the letters of short
+    // options.
     for (size_t i = 0; i < OPTIONS; i++) {
         if (table[i].scope & scope)
             longs[n++] = (struct option){table[i].name,

@@ -36,17 +36,17 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
 bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e)
 {
     struct overrides own = options_overrides(o);
-    bool queue = o->run.subject && strcmp(o->run.subject, SUBJECT_MAILROOM) != 0;
+    bool is_other = o->run.subject && strcmp(o->run.subject, SUBJECT_MAILROOM) != 0;
     size_t count = 0;
 
     *sets = (struct subject_sets){0};
-    if (queue && !take_subject(sets, o->run.subject, e))
+    if (is_other && !take_subject(sets, o->run.subject, e))
         return false;
     // Room for the subject's three overrides, and for one more so that it is never empty.
     sets->items = calloc(own.count + 4, sizeof *sets->items);
     if (!sets->items)
         return err_memory(e);
-    for (size_t i = 0; queue && i < sizeof sets->texts / sizeof *sets->texts; i++)
+    for (size_t i = 0; is_other && i < sizeof sets->texts / sizeof *sets->texts; i++)
         sets->items[count++] = sets->texts[i];
     // The overrides of the other options come last, so that they prevail over the subject's.
     for (size_t i = 0; i < own.count; i++)
@@ -66,7 +66,7 @@ void subjects_sets_fini(struct subject_sets *sets)
 }
 
 // True when the scenario's subject puts the jobs by a client of its own.
-static bool is_client(const struct scenario *s)
+static bool has_own_client(const struct scenario *s)
 {
     struct manifest m = {0};
     struct err ignored;
@@ -93,9 +93,9 @@ void subjects_adapt(struct scenario *s)
     s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs
     // Only the mail schema has kinds of tokens, hostile names and COPY, so they are taken out of
     // the load.
-    bool client = is_client(s);
+    bool own_client = has_own_client(s); // a client of the subject puts the jobs
     for (size_t i = 0; i < s->load_count; i++) {
-        if (client)
+        if (own_client)
             adapt_to_client(&s->load[i]);
         s->load[i].recovery = s->load[i].ineligible = s->load[i].unsendable = 0;
         s->load[i].names = NAMES_PLAIN;

@@ -38,6 +38,7 @@ bool arrivals_next(struct arrivals_source *a, int64_t *at_ns)
         *at_ns = a->phase->trace_ns[a->taken++];
         return true;
     }
+    // An insert of a closed loop has no planned time: it is sent when the one before is answered.
     if (a->phase->closed) {
         *at_ns = 0;
         return (double)a->taken++ < a->expected;

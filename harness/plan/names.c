@@ -4,8 +4,8 @@
 #define DIGITS_MAX 9
 #define SEGMENT_DIGITS_MAX 9
 #define CHARACTERS_MAX 254 // longest name that the table accounts takes
-#define SEGMENT '.'        // stands before the segment's number
-#define TAIL '~'           // stands before the tail of a name that is not plain
+#define SEGMENT_MARK '.'   // stands before the segment's number
+#define TAIL_MARK '~'      // stands before the tail of a name that is not plain
 #define DOMAIN "@mailproof.invalid"
 #define SIGNED_TEXT_LEN 86 // characters of a secret on the wire
 
@@ -106,21 +106,21 @@ static size_t login_in(char out[NAMES_MAX], uint32_t token, uint32_t segment)
     size_t len = names_login(out, token);
 
     if (segment > 0)
-        len += (size_t)snprintf(out + len, NAMES_MAX - len, "%c%" PRIu32, SEGMENT, segment);
+        len += (size_t)snprintf(out + len, NAMES_MAX - len, "%c%" PRIu32, SEGMENT_MARK, segment);
     return len;
 }
 
 void names_make(struct names *names, uint32_t token, uint32_t segment, enum name_shape shape)
 {
     char start[NAMES_MAX + 1];
-    bool sendable = shape < NAME_COMMA;
+    bool sendable = shape < NAME_COMMA; // the wire can carry the shapes before NAME_COMMA
     size_t len = login_in(start, token, segment);
 
     snprintf(names->login, sizeof names->login, "%s", start);
     snprintf(names->email, sizeof names->email, "%s" DOMAIN, start);
     if (shape == NAME_PLAIN)
         return;
-    start[len] = TAIL;
+    start[len] = TAIL_MARK;
     start[len + 1] = '\0';
     // Of three tokens that cannot be sent, one has a bad address, one a bad login, and one both.
     if (sendable || token % 3 != 0)
@@ -133,6 +133,7 @@ void names_change(struct names *names, uint32_t token, uint32_t segment, bool em
 {
     char login[NAMES_MAX];
 
+    // The changed name is no plain one, so it has a '~' (TAIL_MARK) and a tail.
     login_in(login, token, segment);
     if (email)
         snprintf(names->email, sizeof names->email, "%s~New&Better" DOMAIN, login);
@@ -171,10 +172,10 @@ static bool read_name_number(
 
 bool names_token(const char *login, size_t len, uint32_t *token, uint32_t *segment)
 {
-    const char *tail = memchr(login, TAIL, len);
+    const char *tail = memchr(login, TAIL_MARK, len);
 
     len = tail ? (size_t)(tail - login) : len;
-    const char *point = memchr(login, SEGMENT, len);
+    const char *point = memchr(login, SEGMENT_MARK, len);
     size_t plain = point ? (size_t)(point - login) : len;
     *segment = 0;
     return plain > 0 && login[0] == 't' &&

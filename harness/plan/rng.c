@@ -25,6 +25,7 @@ static uint64_t rotate_left(uint64_t x, int bits)
     return (x << bits) | (x >> (64 - bits));
 }
 
+// This is xoshiro256**; the shifts and factors are its own.
 uint64_t rng_next(struct rng *r)
 {
     uint64_t *s = r->s;

@@ -251,7 +251,8 @@ static bool is_withheld(const struct console *c, enum fault_direction to)
            (c->undo_ns[ORDER_HALF_OPEN] && c->half_open.direction == to);
 }
 
-// Undoes one order that is at work. `drop` as in proxy_heal.
+// Undoes one order that is at work. With `drop`, the bytes that a partition or half-open has held
+// back are not passed on but dropped, by resetting all connections.
 static void undo_order(struct console *c, enum order_id id, bool drop)
 {
     c->undo_ns[id] = 0;
@@ -269,7 +270,8 @@ static void undo_order(struct console *c, enum order_id id, bool drop)
     say_event(c, "%s is over", orders[id].name);
 }
 
-// Undoes all orders that are at work, and a cut that waits. `drop` as in proxy_heal.
+// Undoes all orders that are at work, and a cut that waits. With `drop`, the bytes
+// that were held back are dropped, by resetting all connections.
 static void undo_all_orders(struct console *c, bool drop)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++) {
@@ -320,7 +322,7 @@ void console_apply(struct console *c, const struct order *o, int64_t now_ns)
         begin_cut(c, o);
         break;
     case ORDER_PARTITION:
-        proxy_hold(c->proxy, true, true);
+        proxy_hold(c->proxy, true, true); // in both directions
         break;
     case ORDER_HALF_OPEN:
         begin_half_open(c, o);

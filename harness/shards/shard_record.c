@@ -135,7 +135,7 @@ static bool read_old(struct record *r, const char *path, const json_t *head,
         return err_set(e, ERR_USAGE,
             "it belongs to other work: %.300s; choose another --out, or repeat those options",
             json_string_value(json_object_get(r->head, "about")));
-    return ok && (!finished || !h->once || begin_anew(r, path, e));
+    return ok && (!finished || !h->anew_if_finished || begin_anew(r, path, e));
 }
 
 // Appends a line to the file; does nothing for a record that is kept in memory only.
@@ -195,7 +195,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
               (!folder || open_record_file(r, folder, h, head, e));
 
     r->shard = h->shard;
-    r->passing = h->passing;
+    r->temporary = h->temporary;
     // A record file that existed before has its first line already.
     if (ok && !r->head) {
         r->head = json_incref(head);
@@ -240,10 +240,10 @@ static void remove_record(struct record *r)
 
 bool record_finish(struct record *r, struct err *e)
 {
-    json_t *line = r->passing ? NULL : json_pack("{s:b}", "finished", 1);
-    bool ok = r->passing || (line ? write_record_line(r, line, e) : err_memory(e));
+    json_t *line = r->temporary ? NULL : json_pack("{s:b}", "finished", 1);
+    bool ok = r->temporary || (line ? write_record_line(r, line, e) : err_memory(e));
 
-    if (r->passing)
+    if (r->temporary)
         remove_record(r);
     json_decref(line);
     return ok;

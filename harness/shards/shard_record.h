@@ -39,9 +39,9 @@ struct record_head {
                               // that only say where it runs and what it writes
     const char *program;      // mailproof's name and version
     struct shard shard;
-    bool once;                   // if the old record is finished, it is removed and a new one begun
+    bool anew_if_finished;       // if the old record is finished, it is removed and a new one begun
     bool anew;                   // any old record is removed and a new one begun
-    bool passing;                // record_finish removes the file
+    bool temporary;              // record_finish removes the file
     const struct merged *merged; // joined records of shards to use instead of making runs; NULL:
                                  // none
 };
@@ -54,7 +54,7 @@ struct record {
                    // those that record_forget freed
     bool forgot;   // record_forget was called, so the file has more lines than `lines`
     struct shard shard;
-    bool passing;
+    bool temporary;
     const struct merged *merged; // borrowed; NULL: runs are made here
 };
 
@@ -69,7 +69,7 @@ void record_close(struct record *r); // accepts a zeroed struct
 MUST_USE bool record_add(struct record *r, json_t *line, struct err *e);
 
 // Ends the record, because all items of this shard are done: the last line says so, or the file is
-// removed (`passing`). The lines stay in memory.
+// removed (`temporary`). The lines stay in memory.
 MUST_USE bool record_finish(struct record *r, struct err *e);
 
 // Frees the lines in memory. The lines in the file stay.

@@ -133,6 +133,7 @@ static bool add_fault_spec(struct faults *f, const struct sketch *k, const struc
             times[count++] = sketch_fault_ns(k, w, i);
     }
     for (size_t i = 0; ok && i < count; i += n) {
+        // A fault that lasts until its next time could not be repeated, hence for_ns.
         n = evenly_spaced(times + i, count - i, original->for_ns);
         ok = add_repeating_fault(f, original, times + i, n, e);
     }

@@ -98,7 +98,8 @@ bool search_attempt(struct search *s, struct sketch *candidate)
 {
     bool better = false;
 
-    sketch_settle(candidate, s->whole);
+    // Before the hash, so that candidates which differ only in such faults count as the same.
+    sketch_drop_gone_faults(candidate, s->whole);
     uint64_t hash = sketch_hash(candidate, s->whole);
     if (!s->stopped && hash != sketch_hash(search_best(s), s->whole)) {
         struct tried *t = find_or_add_tried(s, hash);

@@ -74,7 +74,7 @@ size_t sketch_fault_count(const struct sketch *k, const struct whole *w);
 void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns);
 
 // Takes away the faults that cannot happen any more because their time or their collector is gone.
-void sketch_settle(struct sketch *k, const struct whole *w);
+void sketch_drop_gone_faults(struct sketch *k, const struct whole *w);
 
 // Returns a hash that is the same for equal sketches.
 uint64_t sketch_hash(const struct sketch *k, const struct whole *w);

@@ -354,7 +354,7 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
     k.halvings = 1;
     k.plain = PLAIN_ROLLBACK | PLAIN_CHANGES | PLAIN_ACCOUNTS | PLAIN_IDS;
     k.faults[25] = false; // without the fault at 7250 ms, the times have a gap
-    sketch_settle(&k, &f->whole);
+    sketch_drop_gone_faults(&k, &f->whole);
     apply(f, &k, &s);
     assert_int_equal(s.load_count, 2);
     assert_int_equal(scenario_load_ns(&s), 6 * NS_PER_S);
@@ -397,7 +397,7 @@ static void a_phase_can_go_between_others(void **state)
 
     assert_true(sketch_whole(&k, &f->whole, &e));
     k.spans[0] = (struct span){0};
-    sketch_settle(&k, &f->whole);
+    sketch_drop_gone_faults(&k, &f->whole);
     apply(f, &k, &s);
     assert_int_equal(s.load_count, 1);
     assert_string_equal(s.load[0].name, "rest");

@@ -102,10 +102,10 @@ void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_
             *span = (struct span){0};
         start_ns += length_ns;
     }
-    sketch_settle(k, w);
+    sketch_drop_gone_faults(k, w);
 }
 
-void sketch_settle(struct sketch *k, const struct whole *w)
+void sketch_drop_gone_faults(struct sketch *k, const struct whole *w)
 {
     for (size_t i = 0; i < w->plan->fault_count; i++) {
         const struct fault_spec *spec = &w->scenario->faults[w->plan->faults[i].spec];
