@@ -49,9 +49,11 @@ bool compare_violated_for_good(const struct stored *run)
     bool timing = false;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (run->broken[id] && !is_timing(id))
+        if (!run->broken[id])
+            continue;
+        if (!is_timing(id))
             return true;
-        timing = timing || run->broken[id];
+        timing = true;
     }
     return run->verdict == VERDICT_VIOLATED && !timing;
 }
@@ -141,6 +143,7 @@ static bool fail_alike(const struct comparison *c)
     return true;
 }
 
+// Judges whether the new side's runs fail more or less often than the base's.
 static enum change judge_correctness(const struct comparison *c)
 {
     size_t ways = ways_seen(c);
@@ -201,7 +204,8 @@ static size_t count_measured(const struct comparison *c, double *values)
 }
 
 // Adds the row of judged metric number i. A metric that some run lacks gets no row, which is no
-// error. `base` and `new` have room for the values of each side.
+// error. `base` and `new` have room for the values of each side. Differences with a p-value above
+// `alpha` may be chance.
 static bool compare_metric(
     struct comparison *c, size_t i, double *base, double *new, double alpha, struct err *e)
 {
@@ -225,6 +229,7 @@ static bool compare_metric(
 // side has too many runs.
 static bool compare_speed(struct comparison *c, struct err *e)
 {
+    // One more than needed, because calloc may return NULL for a side without runs.
     double *base = calloc(c->base->count + 1, sizeof *base);
     double *new = calloc(c->new->count + 1, sizeof *new);
     bool ok = (base && new) || err_memory(e);

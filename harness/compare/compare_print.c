@@ -176,7 +176,7 @@ void print_comparison_verdict(const struct comparison *c, struct buf *out)
             c->new->name, c->base->name);
     } else if (c->overall == CHANGE_UNKNOWN) {
         print_unknown(c, out);
-    } else if (c->overall == CHANGE_NONE || !row) {
+    } else if (c->overall == CHANGE_NONE || !row) { // a better or worse whole always has a row
         buf_printf(out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
     } else {
         buf_printf(out, "%s: %s of %s is ", c->overall == CHANGE_WORSE ? "regression" : "better",

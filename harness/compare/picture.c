@@ -102,6 +102,7 @@ static void put_ratio_row(const struct compared *row, struct scale s, double y, 
         "<g class=\"%s\"><text class=\"name\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>"
         "<path class=\"mark\" stroke-width=\"2\" d=\"M%.1f %.1fH%.1f\"/>",
         css_class_of(row->change), LEFT - 10, y + 4, metrics[row->id].name, low, y, high);
+    // An estimate of 0 or infinity has no place of its own, so only the interval's line is drawn.
     if (row->ratio.estimate > 0 && isfinite(row->ratio.estimate))
         buf_printf(out, "<circle class=\"mark\" cx=\"%.1f\" cy=\"%.1f\" r=\"4.5\"/>",
             ratio_x(s, row->ratio.estimate), y);

@@ -208,7 +208,7 @@ static bool send_control_line(const char *text)
 
 // The harness is gone, so the disk only serves until it is unmounted. If its power is cut at that
 // moment, it is switched off, so that the held requests are answered and the file can be unmounted.
-static void lose_harness(struct server *s)
+static void go_on_without_harness(struct server *s)
 {
     if (s->device.power == POWER_DARK)
         s->device.power = POWER_OFF;
@@ -229,7 +229,7 @@ static void run_control_line(struct server *s, char *line)
     else
         commands_run(&s->device, line, text, sizeof text);
     if (!send_control_line(text))
-        lose_harness(s);
+        go_on_without_harness(s);
 }
 
 // Reads from the control socket, carries out the complete lines, and keeps the rest for the next
@@ -241,7 +241,7 @@ static void read_commands(struct server *s)
     if (got < 0 && errno == EINTR)
         return;
     if (got <= 0) {
-        lose_harness(s);
+        go_on_without_harness(s);
         return;
     }
     s->line_length += (size_t)got;
@@ -280,7 +280,8 @@ static void serve_device(struct server *s)
     bool ok = true;
 
     while (ok && !fuse_session_exited(s->session)) {
-        // poll ignores a descriptor of -1. Before the mount there are no requests to wait for.
+        // poll ignores a descriptor of -1. Before the mount there are no requests to wait for, and
+        // without the harness no commands.
         struct pollfd polled[2] = {
             {.fd = s->state == STARTING ? -1 : fuse_session_fd(s->session), .events = POLLIN},
             {.fd = s->state == DESERTED ? -1 : control, .events = POLLIN},

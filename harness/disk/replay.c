@@ -103,7 +103,8 @@ bool replay_remember(
 
 bool replay_flush(struct replay *r)
 {
-    // How many of the trial's writes came before the last flush, or are those of put_choice.
+    // How many of the trial's writes came before its last flush. Before its first flush: how many
+    // put_choice made.
     const size_t last = r->flush_count ? r->flushes[r->flush_count - 1] : r->chosen;
 
     // A flush with nothing to flush leaves the same state as the one before it.

@@ -7,6 +7,7 @@
 
 #define CONNECT_TIMEOUT "5" // seconds
 
+// Parses the conninfo into p->options. ERR_USAGE when it cannot be parsed.
 static bool parse_address(struct patient *p, const char *conninfo, struct err *e)
 {
     char *message = NULL;

@@ -314,7 +314,7 @@ static int64_t draw_time_ns(const struct drawing *d, struct rng *rng, int64_t pr
 
     anywhere_ns = anywhere_ns / NS_PER_MS * NS_PER_MS;
     if (previous_ns < 0 || !close)
-        return anywhere_ns + NS_PER_MS;
+        return anywhere_ns + NS_PER_MS; // not at 0, when the load itself begins
     return clock_min(previous_ns + later_ns, d->load_ns);
 }
 

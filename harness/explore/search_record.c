@@ -188,7 +188,7 @@ static bool fold_failures(struct journal *j, struct err *e)
 
 // --- the record -----------------------------------------------------------------------------
 
-// Takes a line of the record: a failure, the end of a call, or else a draw.
+// Adds a line of the record to the journal: a failure, the end of a call, or else a draw.
 static bool read_journal_line(struct journal *j, const json_t *line, struct err *e)
 {
     struct tried t;

@@ -72,7 +72,7 @@ static void add_met(
     t->met_count++;
 }
 
-// Takes those faults of a result.json that took effect. A fault without an end counts as instant.
+// Adds those faults of a result.json that took effect. A fault without an end counts as instant.
 static void take_faults(struct tried *t, const json_t *faults)
 {
     size_t i;

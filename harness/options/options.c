@@ -284,6 +284,7 @@ static bool note_option(struct options *o, const char *name, const char *value, 
            array_add_text(&o->asked, &o->asked_count, text, e);
 }
 
+// Adds the arguments to what note_option has noted, and ends the list with a NULL.
 static bool note_arguments(struct options *o, struct err *e)
 {
     bool ok = true;
@@ -502,6 +503,8 @@ void options_print_help(enum option_scope scope)
 
 struct overrides options_overrides(const struct options *o)
 {
+    // --trust trusts every scenario, --untrusted none. Without them, the scenario of a result is
+    // trusted only if a run of this user has written it (TRUST_OWN).
     struct overrides sets = {.items = o->sets,
         .count = o->set_count,
         .collector = o->collector,

@@ -69,6 +69,7 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
                 "the scenario comes to more than %u faults, the most that a plan holds",
                 PLAN_FAULTS_MAX);
     }
+    // One more than needed, because calloc may return NULL for a scenario without faults.
     p->faults = calloc(count + 1, sizeof *p->faults);
     if (!p->faults)
         return err_memory(e);

@@ -82,6 +82,7 @@ static bool split_words(struct words *w, const char *line, struct err *e)
     return true;
 }
 
+// Parses "[before|after] [N] MESSAGE".
 static bool parse_cut(struct words *w, struct order *o, struct err *e)
 {
     int64_t n = 1;

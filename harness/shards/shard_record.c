@@ -30,7 +30,8 @@ static bool take_head(struct record *r, json_t *head, struct err *e)
     return true;
 }
 
-// Takes one whole line of a record.
+// Adds one whole line of a file to the record; the first one is its head. *finished: this line says
+// that the shard is finished.
 static bool take_record_line(struct record *r, char *text, bool *finished, struct err *e)
 {
     json_t *line = json_loads(text, 0, NULL);
@@ -113,7 +114,7 @@ static bool begin_anew(struct record *r, const char *path, struct err *e)
 }
 
 // Reads the record that is there already, or removes it if it is to be begun anew. It is no error
-// when there is none.
+// when there is none. `head` is the first line that `h` gives.
 static bool read_old(struct record *r, const char *path, const json_t *head,
     const struct record_head *h, struct err *e)
 {
@@ -150,8 +151,9 @@ static bool write_record_line(struct record *r, const json_t *line, struct err *
            err_sys(e, ERR_SYSTEM, "cannot write %s/%s", r->folder, RECORD_NAME);
 }
 
-// Takes the lines of merged shards. The command has read its options again, which must mean the
-// same here as they did for the shards; for example, a scenario may have been changed meanwhile.
+// Adds the lines of merged shards to the record. The command has read its options again, which must
+// mean the same here as they did for the shards; for example, a scenario may have been changed
+// meanwhile.
 static bool take_merged_lines(
     struct record *r, const struct merged *m, const struct record_head *own, struct err *e)
 {
@@ -173,7 +175,7 @@ static bool take_merged_lines(
 }
 
 // Opens the file for writing. An old record is read first and goes on, but for merged shards the
-// file begins anew.
+// file begins anew. `head` is the first line that `h` gives.
 static bool open_record_file(
     struct record *r, const char *folder, const struct record_head *h, json_t *head, struct err *e)
 {

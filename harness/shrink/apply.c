@@ -144,7 +144,8 @@ static bool add_fault_spec(struct faults *f, const struct sketch *k, const struc
 static bool apply_faults(
     const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
 {
-    // At worst each planned fault becomes a fault of the new file.
+    // At worst each planned fault becomes a fault of the new file. One more, because calloc may
+    // return NULL for none.
     size_t most = sketch_fault_count(k, w) + 1;
     struct faults f = {.items = calloc(most, sizeof *f.items)};
     int64_t *times = calloc(most, sizeof *times);
