@@ -139,8 +139,8 @@ void curves_print(const struct comparison *c, struct buf *out);
 // else differs, such as machine and server. Reads their result folders.
 
 // Compares all runs with the first run of the base. ERR_USAGE names the reason why they cannot be
-// compared: different keys of the scenario (but for seed, command and provider), different rules,
-// cuts on one side only.
+// compared: different values in the scenarios (seed, summary, tags, the collector's command,
+// provider and image may differ), different rules, cuts on one side only.
 MUST_USE bool setup_check(const struct side *base, const struct side *new, struct err *e);
 
 // Adds a sentence to c->notes for each permitted difference: machine, server, program, seeds.

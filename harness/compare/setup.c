@@ -109,11 +109,11 @@ size_t setup_differences(
         // `order` is negative for a key that only a has, positive for one that only b has, and 0
         // for a key of both.
         int order = i == a.count ? 1 : j == b.count ? -1 : strcmp(a.items[i].key, b.items[j].key);
-        const struct entry *x = order <= 0 ? &a.items[i] : NULL;
-        const struct entry *y = order >= 0 ? &b.items[j] : NULL;
-        if (!x || !y || strcmp(x->value, y->value) != 0)
-            tell_difference(
-                out, ++found, (x ? x : y)->key, x ? x->value : NULL, y ? y->value : NULL);
+        const struct entry *in_a = order <= 0 ? &a.items[i] : NULL;
+        const struct entry *in_b = order >= 0 ? &b.items[j] : NULL;
+        if (!in_a || !in_b || strcmp(in_a->value, in_b->value) != 0)
+            tell_difference(out, ++found, (in_a ? in_a : in_b)->key, in_a ? in_a->value : NULL,
+                in_b ? in_b->value : NULL);
         i += order <= 0;
         j += order >= 0;
     }

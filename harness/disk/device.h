@@ -60,7 +60,8 @@ struct device {
         .dir = -1, .image = -1                                                                     \
     }
 
-// Opens the image in the folder, which must exist already and be as long as the disk.
+// Opens the image in the folder, which must exist already and be as long as the disk. *d is
+// DEVICE_INIT before.
 MUST_USE bool device_open(struct device *d, const char *dir, struct err *e);
 void device_close(struct device *d);
 

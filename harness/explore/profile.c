@@ -81,5 +81,6 @@ const struct profile *profile_draw(const struct draw_limits *limits, struct rng 
         point -= p->share;
     // profiles[0], the random load, takes the place of a profile that fits none of the allowed
     // modes, or that has no faults when the user asks for certain ones.
-    return !(p->dequeues & allowed) || (limits->any_only && p->quiet) ? profiles : p;
+    bool fits = (p->dequeues & allowed) && !(limits->any_only && p->quiet);
+    return fits ? p : profiles;
 }

@@ -47,7 +47,7 @@ static const char *control_char(uint32_t token)
 
 // Writes a field that tries to forge a record: it closes its own record with a secret and a code
 // that look right, and opens another record after `between`, a comma or a newline. A record is
-// "action,email,login,secret,code".
+// "action,email,login,secret,code"; here 12345 is the code, and 1 the action of the next record.
 static void make_record(char *out, const char *start, const char *between, bool is_email)
 {
     char secret[SIGNED_TEXT_LEN + 1];

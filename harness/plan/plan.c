@@ -38,7 +38,7 @@ enum stream {
 #define BACKLOG_STREAMS (1u << 21)
 
 // A token changes at most this long after its insert, even if the batch timeout is longer.
-static const int64_t wait_max_ns = NS_PER_S;
+static const int64_t change_within_max_ns = NS_PER_S;
 
 // A code is the token's number modulo this. So two tokens of one account have different codes if
 // their numbers differ by less than this.
@@ -54,7 +54,7 @@ struct maker {
     const struct load_phase *phase;
     uint8_t phase_index;
     int64_t phase_start_ns;
-    int64_t wait_ns;                  // longest time between an insert and its planned change, ns
+    int64_t change_within_ns;         // longest time between an insert and its planned change, ns
     struct rng streams[STREAM_COUNT]; // of the present phase, or of its backlog
     uint32_t recent[RECENT_ACCOUNTS]; // accounts of this phase that may get a further token
     size_t recent_count;
@@ -67,7 +67,8 @@ static int by_change_time(const void *a, const void *b);
 
 bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
 {
-    struct maker m = {.plan = p, .wait_ns = clock_min(s->collector.batch_timeout_ns, wait_max_ns)};
+    struct maker m = {.plan = p,
+        .change_within_ns = clock_min(s->collector.batch_timeout_ns, change_within_max_ns)};
 
     *p = (struct plan){.load_ns = scenario_load_ns(s)};
     p->end_ns = p->load_ns;
@@ -290,10 +291,10 @@ static enum change_kind draw_change(struct maker *m)
     return kind;
 }
 
-// Draws a time between 0 and the longest wait before a change, m->wait_ns.
+// Draws a time between 0 and the longest wait before a change, m->change_within_ns.
 static int64_t draw_wait_ns(struct maker *m, enum stream stream)
 {
-    return (int64_t)(rng_uniform(&m->streams[stream]) * (double)m->wait_ns);
+    return (int64_t)(rng_uniform(&m->streams[stream]) * (double)m->change_within_ns);
 }
 
 static bool shares_accounts(const struct load_phase *phase)

@@ -34,7 +34,7 @@ static size_t next_printed(const struct printer *pr, size_t txn)
 static bool print_merged(struct printer *pr)
 {
     const struct plan *p = pr->plan;
-    size_t t = 0, f = 0, c = 0;
+    size_t t = 0, f = 0, c = 0; // the next transaction, fault and change
 
     while (!pr->out->failed) {
         int64_t txn_ns = t < p->txn_count ? p->txns[t].at_ns : INT64_MAX;
