@@ -1,6 +1,7 @@
 // mailproof: proves that a PostgreSQL-backed mail collector loses nothing. The table of
 // subcommands, and the entry point.
 #include <fcntl.h>
+#include <jansson.h>
 #include <poll.h>
 
 #include "cli/cli.h"
@@ -240,6 +241,7 @@ int main(int argc, char **argv)
 {
     if (!hold_standard_streams())
         return EXIT_INTERNAL;
+    json_set_alloc_funcs(memory_allocate, free); // so json_object() and the like cannot fail either
     interrupt_install();
     return finish_output(run_command_line(argc, argv));
 }

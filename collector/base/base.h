@@ -18,4 +18,5 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/memory.h"
 #include "base/noun.h"

@@ -59,10 +59,8 @@ static void *run_busy_session(void *arg)
 // Starts the fault's thread. After a failure, too, end_busy frees r->kept.
 static bool begin_busy(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct busy *s = calloc(1, sizeof *s);
+    struct busy *s = memory_zeroed(1, sizeof *s);
 
-    if (!s)
-        return err_memory(e);
     r->kept = s;
     s->context = c;
     s->spec = r->spec;

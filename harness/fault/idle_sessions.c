@@ -59,10 +59,8 @@ static bool open_transaction(struct horizon *h, const struct fault_spec *spec, s
 static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool other = r->spec->database == DATABASE_OTHER;
-    struct horizon *h = calloc(1, sizeof *h);
+    struct horizon *h = memory_zeroed(1, sizeof *h);
 
-    if (!h)
-        return err_memory(e);
     r->kept = h;
     h->database = other ? OTHER_DATABASE : c->server->database;
     if (!fault_admin(c, e) || (other && !make_other_database(c, e)))
@@ -135,10 +133,8 @@ struct snapshot {
 // r->kept.
 static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    struct snapshot *s = calloc(1, sizeof *s);
+    struct snapshot *s = memory_zeroed(1, sizeof *s);
 
-    if (!s)
-        return err_memory(e);
     r->kept = s;
     s->conn = fault_admin(c, e)
                   ? connect_without_timeout(c, c->server->superuser, c->server->database, e)

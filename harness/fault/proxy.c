@@ -107,11 +107,7 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
 
     if (!may_stand_before(server, e))
         return NULL;
-    p = calloc(1, sizeof *p);
-    if (!p) {
-        err_memory(e);
-        return NULL;
-    }
+    p = memory_zeroed(1, sizeof *p);
     *(struct sockaddr_in *)&at =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     // The address has port 0, so the system chooses a free port.
@@ -122,12 +118,8 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
 
 struct proxy *proxy_start_open(const struct proxy_open *open, struct err *e)
 {
-    struct proxy *p = calloc(1, sizeof *p);
+    struct proxy *p = memory_zeroed(1, sizeof *p);
 
-    if (!p) {
-        err_memory(e);
-        return NULL;
-    }
     p->target = open->to;
     return start_proxy(p, &open->at, open->at_len, e);
 }

@@ -69,7 +69,7 @@ struct link_watcher {
     void *self;
 };
 
-// Makes a link. Takes over both descriptors, which must be non-blocking. NULL without memory.
+// Makes a link. Takes over both descriptors, which must be non-blocking.
 struct link *link_new(int client, int server);
 // Closes both ends. With `reset`, an end that is TCP is closed by a TCP reset.
 void link_free(struct link *l, bool reset);
@@ -101,6 +101,7 @@ struct cut {
     struct message_kind kind;
     int left; // number of messages of the kind until the cut
     enum cut_side side;
+    unsigned link; // since CUT_BEGUN: the number of the connection that is cut
 };
 
 // The holder of `lock` owns all fields below it. The proxy's thread releases the lock only while it

@@ -9,10 +9,8 @@ static const int64_t throttle_step_ns = 5 * NS_PER_MS; // pause of a flow whose 
 
 struct link *link_new(int client, int server)
 {
-    struct link *l = calloc(1, sizeof *l);
+    struct link *l = memory_zeroed(1, sizeof *l);
 
-    if (!l)
-        return NULL;
     l->fds[MESSAGE_CLIENT] = client;
     l->fds[MESSAGE_SERVER] = server;
     for (int s = 0; s < 2; s++) {

@@ -77,19 +77,17 @@ static int client_port_of(int client)
 static void accept_client(struct proxy *p, int client)
 {
     int server = p->link_count < PROXY_LINKS_MAX ? connect_to_server(p) : -1;
-    struct link *link = server >= 0 ? link_new(client, server) : NULL;
 
-    set_no_delay(client);
-    if (link) {
-        link->number = ++p->accepted;
-        link->client_port = client_port_of(client);
-        p->links[p->link_count++] = link;
+    if (server < 0) {
+        p->refused++;
+        close(client);
         return;
     }
-    p->refused++;
-    close(client);
-    if (server >= 0)
-        close(server);
+    set_no_delay(client);
+    struct link *link = link_new(client, server);
+    link->number = ++p->accepted;
+    link->client_port = client_port_of(client);
+    p->links[p->link_count++] = link;
 }
 
 // Accepts clients. When descriptors or memory are short, accepts nobody for a while: the client
@@ -163,7 +161,10 @@ static bool watch_message(
     if (p->transcript)
         transcript_take(p->transcript, p->pumped_link, sender, m);
     *side = p->cut.side;
-    return reaches_cut(&p->cut, sender, m);
+    if (!reaches_cut(&p->cut, sender, m))
+        return false;
+    p->cut.link = p->pumped_link;
+    return true;
 }
 
 // Notes a cut, and calls the hook, while the connection is still open; the caller ends it. A second
@@ -198,8 +199,8 @@ static int64_t pump_all(struct proxy *p)
             i++;
             continue;
         }
-        // The bytes up to the cut have passed.
-        if (was_cut && p->cut.state == CUT_BEGUN)
+        // The bytes up to the cut have passed. A client that is not let in ends in this way, too.
+        if (was_cut && p->cut.state == CUT_BEGUN && p->cut.link == p->links[i]->number)
             finish_cut(p, p->links[i]);
         p->limited += link_is_at_limit(p->links[i], conditions.limit);
         proxy_remove_link(p, i, false); // false: without a TCP reset

@@ -105,8 +105,8 @@ static struct transcript_link *find_link(struct transcript *t, unsigned number)
     }
     if (t->link_count == LINKS_MAX)
         return NULL;
-    if (!t->links && !(t->links = calloc(LINKS_MAX, sizeof *t->links)))
-        return NULL;
+    if (!t->links)
+        t->links = memory_zeroed(LINKS_MAX, sizeof *t->links);
     t->links[t->link_count] = (struct transcript_link){.number = number};
     return &t->links[t->link_count++];
 }
@@ -270,8 +270,8 @@ static struct transcript_entry *add_transcript_entry(struct transcript *t)
 {
     if (t->count == TRANSCRIPT_MAX)
         return NULL;
-    if (!t->entries && !(t->entries = calloc(TRANSCRIPT_MAX, sizeof *t->entries)))
-        return NULL;
+    if (!t->entries)
+        t->entries = memory_zeroed(TRANSCRIPT_MAX, sizeof *t->entries);
     return &t->entries[t->count++];
 }
 

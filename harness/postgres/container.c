@@ -61,11 +61,9 @@ static void container_close(struct server *s);
 // container.
 static bool container_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
-    struct container *c = calloc(1, sizeof *c);
+    struct container *c = memory_zeroed(1, sizeof *c);
     char conninfo[256], password[TARGET_PASSWORD_LEN + 1];
 
-    if (!c)
-        return err_memory(e);
     s->state = c;
     c->dir = (struct workdir)WORKDIR_INIT;
     c->want = want;

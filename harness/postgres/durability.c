@@ -141,10 +141,10 @@ static bool find_mount_there(const struct server *s, const char *dir,
     struct durability_proof *proof, bool *is_volatile, struct err *e)
 {
     static const char *const argv[] = {"cat", "/proc/self/mountinfo", NULL};
-    char *text = malloc(MOUNTS_MAX);
+    char *text = memory_allocate(MOUNTS_MAX);
     FILE *mounts = NULL;
 
-    bool ok = (text || err_memory(e)) && s->provider->exec(s, argv, text, MOUNTS_MAX, e) &&
+    bool ok = s->provider->exec(s, argv, text, MOUNTS_MAX, e) &&
               ((mounts = fmemopen(text, strlen(text), "r")) ||
                   err_sys(e, ERR_SYSTEM, "cannot read /proc/self/mountinfo there"));
     if (ok)

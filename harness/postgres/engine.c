@@ -28,9 +28,7 @@ bool engine_run_with_variable(
 
     while (environ[count])
         count++;
-    const char **env = calloc(count + 2, sizeof *env);
-    if (!env)
-        return err_memory(e);
+    const char **env = memory_zeroed(count + 2, sizeof *env);
     // The variable goes into the environment and not on the command line, which every user of the
     // machine can read.
     env[0] = variable;

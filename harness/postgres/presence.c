@@ -25,9 +25,9 @@ static void extend_hold(struct presence *p, struct presence_open *o, uint32_t pi
 {
     // o->hold is 1 + the index of its hold; 0: it has none yet.
     if (o->hold == 0) {
-        if (p->hold_count == PRESENCE_HOLDS_MAX ||
-            !array_grow(&p->holds, p->hold_count, 1, sizeof *p->holds))
+        if (p->hold_count == PRESENCE_HOLDS_MAX)
             return;
+        memory_grow(&p->holds, p->hold_count, 1, sizeof *p->holds);
         p->holds[p->hold_count++] = (struct presence_hold){.from_ns = o->first_ns, .pid = pid};
         o->hold = p->hold_count;
     }
@@ -70,6 +70,8 @@ void presence_end_look(struct presence *p, const struct presence_look *look)
             p->open[kept++] = p->open[i];
     }
     p->open_count = kept;
-    if (look && array_grow(&p->looks, p->look_count, 1, sizeof *p->looks))
-        p->looks[p->look_count++] = *look;
+    if (!look)
+        return;
+    memory_grow(&p->looks, p->look_count, 1, sizeof *p->looks);
+    p->looks[p->look_count++] = *look;
 }

@@ -18,15 +18,11 @@ static void take_probe_sample(void *arg, int64_t due_ns);
 
 struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
 {
-    struct probe *p = calloc(1, sizeof *p);
+    struct probe *p = memory_zeroed(1, sizeof *p);
 
-    if (p) {
-        p->conninfo = strdup(conninfo);
-        p->sql = sql;
-    }
-    if (!p || !p->conninfo)
-        err_memory(e);
-    else if (ticker_start(&p->ticker, period_ns, take_probe_sample, p, e))
+    p->conninfo = memory_copy(conninfo);
+    p->sql = sql;
+    if (ticker_start(&p->ticker, period_ns, take_probe_sample, p, e))
         return p;
     probe_free(p);
     return NULL;
@@ -95,6 +91,6 @@ static void take_probe_sample(void *arg, int64_t due_ns)
         PQfinish(p->conn);
         p->conn = NULL;
     }
-    if (array_grow(&p->samples, p->count, 1, sizeof sample))
-        p->samples[p->count++] = sample;
+    memory_grow(&p->samples, p->count, 1, sizeof sample);
+    p->samples[p->count++] = sample;
 }

@@ -36,15 +36,11 @@ static void take_sample(void *arg, int64_t due_ns);
 
 struct sampler *sampler_start(const struct sampler_config *config, struct err *e)
 {
-    struct sampler *s = calloc(1, sizeof *s);
+    struct sampler *s = memory_zeroed(1, sizeof *s);
 
-    if (s) {
-        s->config = *config;
-        s->conninfo = strdup(config->conninfo);
-    }
-    if (!s || !s->conninfo)
-        err_memory(e);
-    else if (ticker_start(&s->ticker, period_ns, take_sample, s, e))
+    s->config = *config;
+    s->conninfo = memory_copy(config->conninfo);
+    if (ticker_start(&s->ticker, period_ns, take_sample, s, e))
         return s;
     sampler_free(s);
     return NULL;
@@ -287,6 +283,6 @@ static void take_sample(void *arg, int64_t due_ns)
     sample.collector_rss_kb = s->usage.collector_rss_kb;
     if (process_stat(getpid(), &self))
         sample.harness_kb = (double)self.rss_kb;
-    if (array_grow(&s->samples, s->count, 1, sizeof sample))
-        s->samples[s->count++] = sample;
+    memory_grow(&s->samples, s->count, 1, sizeof sample);
+    s->samples[s->count++] = sample;
 }

@@ -34,12 +34,10 @@ static int log_line_pid(const char *line)
     return bracket ? atoi(bracket + 1) : 0;
 }
 
-static bool add_login(struct logins *l, const char *line)
+static void add_login(struct logins *l, const char *line)
 {
-    if (!array_grow(&l->items, l->count, 1, sizeof *l->items))
-        return false;
+    memory_grow(&l->items, l->count, 1, sizeof *l->items);
     l->items[l->count++] = (struct login){sessions_line_ns(line), log_line_pid(line)};
-    return true;
 }
 
 // Drops a login if this line says that its client was gone already. The server lets in a client
@@ -63,17 +61,16 @@ static void drop_cut_login(struct logins *l, const char *line)
     }
 }
 
-// Stores the logins as sessions, with their times on the run's clock. False without memory.
-static bool store_sessions(struct sessions *s, const struct logins *l, int64_t wall_offset_ns)
+// Stores the logins as sessions, with their times on the run's clock, the oldest first.
+static void store_sessions(struct sessions *s, const struct logins *l, int64_t wall_offset_ns)
 {
     // The array must not be NULL even without a session, because NULL says that there is no log.
-    if (!array_grow(&s->opened_ns, 0, l->count + 1, sizeof *s->opened_ns))
-        return false;
+    memory_grow(&s->opened_ns, 0, l->count + 1, sizeof *s->opened_ns);
     for (size_t i = 0; i < l->count; i++) {
         if (l->items[i].opened_ns)
             s->opened_ns[s->count++] = l->items[i].opened_ns - wall_offset_ns;
     }
-    return true;
+    qsort(s->opened_ns, s->count, sizeof *s->opened_ns, clock_compare);
 }
 
 void sessions_read(
@@ -93,18 +90,15 @@ void sessions_read(
         // The log also has "connection received" lines. A client that was then refused had no
         // session, so only "connection authorized" counts.
         if (strstr(line, mark))
-            ok = add_login(&logins, line);
+            add_login(&logins, line);
         else
             drop_cut_login(&logins, line);
     }
-    ok = ok && store_sessions(s, &logins, wall_offset_ns);
+    if (ok)
+        store_sessions(s, &logins, wall_offset_ns);
     free(logins.items);
     free(line);
     fclose(file);
-    if (!ok)
-        sessions_fini(s);
-    else
-        qsort(s->opened_ns, s->count, sizeof *s->opened_ns, clock_compare);
 }
 
 void sessions_fini(struct sessions *s)

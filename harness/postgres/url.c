@@ -53,9 +53,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
         return err_set(e, ERR_SKIP,
             "the scenario sets %s, which needs a server of the harness's own",
             want->settings.items[0].name);
-    u = calloc(1, sizeof *u);
-    if (!u)
-        return err_memory(e);
+    u = memory_zeroed(1, sizeof *u);
     s->state = u;
     if (!target_init(&u->target, s->conninfo, e) || !cluster_init(&u->cluster, want->rest, e)) {
         url_close(s);

@@ -54,9 +54,7 @@ bool cluster_init(struct cluster *c, const char *addresses, struct err *e)
     *c = (struct cluster){0};
     if (!addresses)
         return true;
-    c->list = strdup(addresses);
-    if (!c->list)
-        return err_memory(e);
+    c->list = memory_copy(addresses);
     char *rest = c->list;
     for (char *one; (one = strsep(&rest, ",")) != NULL;) {
         if (!add_rest_address(c, one + strspn(one, " "), e))

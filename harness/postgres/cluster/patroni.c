@@ -199,10 +199,8 @@ static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
 // Prepares the cluster, without starting it.
 static bool patroni_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
-    struct patroni *p = calloc(1, sizeof *p);
+    struct patroni *p = memory_zeroed(1, sizeof *p);
 
-    if (!p)
-        return err_memory(e);
     p->dir = (struct workdir)WORKDIR_INIT;
     p->lan = (struct cluster_net)CLUSTER_NET_INIT;
     p->killed = p->cut_off = -1;

@@ -64,12 +64,11 @@ bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     char program[PATH_MAX], wal[PATH_MAX], timeline[16];
-    char *text = malloc(DUMP_MAX);
+    char *text = memory_allocate(DUMP_MAX);
     struct err ended;
 
     snprintf(timeline, sizeof timeline, "%d", left->timeline);
-    bool ok = (text || err_memory(e)) && path_join(program, bindir, "pg_waldump", e) &&
-              path_join(wal, data_dir, "pg_wal", e);
+    bool ok = path_join(program, bindir, "pg_waldump", e) && path_join(wal, data_dir, "pg_wal", e);
     spec.argv = (const char *const[]){"env", "TZ=UTC", "LC_ALL=C", program, "--path", wal,
         "--timeline", timeline, "--start", left->lsn, "--rmgr", "Transaction", NULL};
     spec.uid = uid;

@@ -45,8 +45,8 @@ struct disk {
     bool mounted;            // the file system is mounted
     bool superblock_at_risk; // the last cut may have torn the superblock that a mount had written,
                              // so disk_mount may repair the file system
-    bool repaired;      // the file system was repaired at its last mount
-    char evidence[160]; // the evidence of the last cut, in words
+    bool repaired;           // the file system was repaired at its last mount
+    char evidence[160];      // the evidence of the last cut, in words
 };
 
 #define DISK_INIT                                                                                  \

@@ -107,10 +107,8 @@ static bool make_clocks(struct local *l, struct err *e)
 // who may connect.
 static bool local_open(struct server *s, const struct scenario_postgres *want, struct err *e)
 {
-    struct local *l = calloc(1, sizeof *l);
+    struct local *l = memory_zeroed(1, sizeof *l);
 
-    if (!l)
-        return err_memory(e);
     l->dir.lock = -1;
     l->disk = (struct disk)DISK_INIT;
     l->settings = &want->settings;

@@ -30,13 +30,11 @@ bool pages_make(PGconn *conn, struct err *e)
 static unsigned char *read_pages(const char *path, struct err *e)
 {
     const size_t size = (size_t)PAGES * PAGE_BYTES;
-    unsigned char *bytes = malloc(size);
+    unsigned char *bytes = memory_allocate(size);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = bytes && fd >= 0 ? pread(fd, bytes, size, 0) : -1;
+    ssize_t got = fd >= 0 ? pread(fd, bytes, size, 0) : -1;
 
-    if (!bytes)
-        err_memory(e);
-    else if (got != (ssize_t)size)
+    if (got != (ssize_t)size)
         err_sys(e, ERR_SYSTEM, "cannot read %s", path);
     if (fd >= 0)
         close(fd);
