@@ -48,12 +48,17 @@ bool file_is_writable(const char *option, const char *path, struct err *e)
 
     // What exists is not opened as a test: a file would be emptied, and the reader of a pipe would
     // see its end.
-    if (stat(path, &there) == 0 && !S_ISDIR(there.st_mode)) {
-        if (access(path, W_OK) == 0)
+    if (stat(path, &there) == 0) {
+        if (!S_ISDIR(there.st_mode) && access(path, W_OK) == 0)
             return true;
-    } else if ((file = fopen(path, "we"))) {
+        if (S_ISDIR(there.st_mode))
+            errno = EISDIR;
+    } else if ((file = fopen(path, "wxe"))) {
         fclose(file);
         unlink(path);
+        return true;
+    } else if (errno == EEXIST) {
+        // A link to a file that is not there yet, which only the writing can try.
         return true;
     }
     if (errno == ENOENT && path_can_make_parent(path))

@@ -84,6 +84,7 @@ static bool read_promises(struct options *o, const char *value, struct err *e)
 static bool read_postgres(struct options *o, const char *value, struct err *e)
 {
     // env: exists because everybody on the machine can read our arguments, but not our environment.
+    const char *shown = value; // not the variable's value, which may hold a password
     if (strncmp(value, "env:", 4) == 0) {
         const char *name = value + 4;
         value = getenv(name);
@@ -99,8 +100,8 @@ static bool read_postgres(struct options *o, const char *value, struct err *e)
     if (!conninfo && !container && !patroni && strcmp(value, "local") != 0)
         return err_set(e, ERR_USAGE,
             "--postgres takes local, container, patroni or a conninfo such as 'host=db "
-            "user=postgres', not '%.20s'",
-            value);
+            "user=postgres', not %s'%.20s'",
+            shown != value ? "the value of " : "", shown);
     o->conninfo = conninfo ? value : NULL;
     o->provider = conninfo    ? "postgres.provider=url"
                   : container ? "postgres.provider=container"

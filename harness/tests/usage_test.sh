@@ -98,6 +98,14 @@ steady=$SOURCE_DIR/results/recorded/baselines/steady
 refused 'cannot read' compare a b --csv "$place/kept" --json "$place/fresh"
 [ "$(cat "$place/kept")" = kept ] || fail 'a file was emptied before there was anything to write'
 [ ! -e "$place/fresh" ] || fail 'an empty file was left'
+# A link to a file that is not there yet stays, and nothing is made at its end before the work.
+ln -s unmade "$place/link"
+refused 'cannot read' compare a b --csv "$place/link"
+[ -L "$place/link" ] || fail 'a link was removed'
+[ ! -e "$place/link" ] || fail 'an empty file was left behind a link'
+# What a variable holds may be a password, so a message shows the variable's name alone.
+export SECRET=trapped-password
+refused "not the value of 'env:SECRET'" run steady --postgres env:SECRET
 # A limit of 0 bytes is a full disk.
 said=$(
     trap '' XFSZ
