@@ -1,3 +1,5 @@
+#include <sys/wait.h>
+
 #include "base/unit.h"
 
 static void err_texts(void **state)
@@ -104,36 +106,54 @@ static void arrays_grow_by_their_count(void **state)
 
     // Grows by one, by more than twice its size at once, and again after it has shrunk.
     for (; count < 1000; count++) {
-        assert_true(array_grow(&items, count, 1, sizeof *items));
+        memory_grow(&items, count, 1, sizeof *items);
         items[count] = (int)count;
     }
-    assert_true(array_grow(&items, count, 5000, sizeof *items));
+    memory_grow(&items, count, 5000, sizeof *items);
     items[5999] = 1;
     for (count = 3; count < 6000; count++) {
-        assert_true(array_grow(&items, count, 1, sizeof *items));
+        memory_grow(&items, count, 1, sizeof *items);
         items[count] = (int)count;
     }
     for (size_t i = 0; i < count; i++)
         assert_int_equal(items[i], i);
-    int *before = items;
-    assert_false(array_grow(&items, count, SIZE_MAX / 8, sizeof *items));
-    assert_ptr_equal(items, before);
     free(items);
 }
 
 static void arrays_own_their_texts(void **state)
 {
     char **texts = NULL, text[2] = "a";
-    struct err e;
     size_t count = 0;
 
     for (; text[0] <= 'z'; text[0]++)
-        assert_true(array_add_text(&texts, &count, text, &e));
+        memory_add_text(&texts, &count, text);
     assert_int_equal(count, 26);
     assert_string_equal(texts[25], "z");
     while (count > 0)
         free(texts[--count]);
     free(texts);
+}
+
+static void without_memory_the_program_ends(void **state)
+{
+    static const char said[] = "collector_base_test: out of memory\n";
+    char text[80];
+    int pipes[2], status, *items = NULL;
+
+    assert_int_equal(pipe(pipes), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(pipes[1], STDERR_FILENO);
+        memory_grow(&items, 0, SIZE_MAX / 8, sizeof *items);
+        _exit(0);
+    }
+    close(pipes[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 70);
+    assert_int_equal(read(pipes[0], text, sizeof text), sizeof said - 1);
+    assert_memory_equal(text, said, sizeof said - 1);
+    close(pipes[0]);
 }
 
 int main(void)
@@ -146,6 +166,7 @@ int main(void)
         cmocka_unit_test(buf_stops_at_its_ceiling),
         cmocka_unit_test(arrays_grow_by_their_count),
         cmocka_unit_test(arrays_own_their_texts),
+        cmocka_unit_test(without_memory_the_program_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

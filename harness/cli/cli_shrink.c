@@ -198,13 +198,10 @@ static bool search_sketches(struct shrinking *h, struct confirmation *c, struct 
     h->shared = shared_fits(&h->scenario);
     if (h->shared && !shared_open(&h->server, &h->scenario, h->options->conninfo, e))
         return false;
-    bool ok = search_run(&h->search);
+    search_run(&h->search);
     stop_sharing(h);
     h->confirming = true;
-    if (ok)
-        *c = search_confirm(&h->search, CONFIRMATIONS);
-    else
-        h->err = h->search.err;
+    *c = search_confirm(&h->search, CONFIRMATIONS);
     return true;
 }
 

@@ -225,20 +225,19 @@ static bool compare_metric(
     return true;
 }
 
-// Fills in the rows of speed, and the confidence that they share. False without memory, or when a
-// side has too many runs.
+// Fills in the rows of speed, and the confidence that they share. False when a side has too many
+// runs.
 static bool compare_speed(struct comparison *c, struct err *e)
 {
-    // One more than needed, because calloc may return NULL for a side without runs.
-    double *base = calloc(c->base->count + 1, sizeof *base);
-    double *new = calloc(c->new->count + 1, sizeof *new);
-    bool ok = (base && new) || err_memory(e);
+    double *base = memory_zeroed(c->base->count, sizeof *base);
+    double *new = memory_zeroed(c->new->count, sizeof *new);
+    bool ok = true;
     // FALSE_ALARMS is divided among the rows that are really judged, so a scenario with few metrics
     // keeps the sharper test. Each test is two-sided: half of its share falls to worse, half to
     // better. So half of the false alarms is left for correctness (fails_more).
     // count_measured needs room for the values of the larger side.
     double *room = c->base->count > c->new->count ? base : new;
-    size_t measured = ok ? count_measured(c, room) : 0;
+    size_t measured = count_measured(c, room);
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 
     c->confidence = 1 - alpha;
@@ -329,12 +328,10 @@ int change_exit_code(enum change change)
     return change == CHANGE_WORSE ? 4 : change == CHANGE_UNKNOWN ? 2 : 0;
 }
 
-bool side_add(struct side *s, const struct stored *run)
+void side_add(struct side *s, const struct stored *run)
 {
-    if (!array_grow(&s->runs, s->count, 1, sizeof *run))
-        return false;
+    memory_grow(&s->runs, s->count, 1, sizeof *run);
     s->runs[s->count++] = *run;
-    return true;
 }
 
 void side_fini(struct side *s)

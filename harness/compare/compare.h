@@ -89,8 +89,8 @@ const char *change_name(enum change change);
 // Returns the exit code of a comparison: 4 for worse, 2 for unknown, else 0.
 int change_exit_code(enum change change);
 
-// Adds a copy of the run. False without memory.
-bool side_add(struct side *s, const struct stored *run);
+// Adds a copy of the run.
+void side_add(struct side *s, const struct stored *run);
 void side_fini(struct side *s);
 
 // --- compare_print.c ---------------------------------------------------------------
@@ -157,6 +157,5 @@ size_t setup_differences(
 // results at any depth. An interrupted run is only counted. ERR_USAGE when there is no result.
 MUST_USE bool collect_runs(struct side *s, const char *path, struct err *e);
 
-// Adds those runs of `all` that are of one scenario. Returns false without memory.
-MUST_USE bool collect_scenario(
-    struct side *s, const struct side *all, const char *scenario, struct err *e);
+// Adds those runs of `all` that are of one scenario.
+void collect_scenario(struct side *s, const struct side *all, const char *scenario);

@@ -220,10 +220,10 @@ bool print_markdown(const struct comparison *c, struct buf *out)
 // Returns half the distance between the quartiles of the runs.
 static double side_spread(const struct side *s, enum metric_id id)
 {
-    double *values = calloc(s->count + 1, sizeof *values);
+    double *values = memory_zeroed(s->count, sizeof *values);
     size_t n = 0;
 
-    for (size_t i = 0; values && i < s->count; i++) {
+    for (size_t i = 0; i < s->count; i++) {
         if (s->runs[i].verdict != VERDICT_INCONCLUSIVE && !isnan(s->runs[i].values[id]))
             values[n++] = s->runs[i].values[id];
     }

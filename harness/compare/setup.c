@@ -17,8 +17,7 @@ static const char *const may_differ[] = {
 // --- a scenario as keys and values ------------------------------------------------------
 
 struct entry {
-    char key[160];
-    char value[160];
+    char *key, *value; // owned
 };
 
 struct entries {
@@ -38,14 +37,22 @@ static bool is_compared(const char *key)
     return strncmp(key, "tags", 4) != 0;
 }
 
-// Adds a key with its value, if both sides must have the same. Without memory the key is missing.
+// Adds a key with its value, if both sides must have the same.
 static void add_setting(struct entries *all, const char *key, const char *value)
 {
-    if (!is_compared(key) || !array_grow(&all->items, all->count, 1, sizeof *all->items))
+    if (!is_compared(key))
         return;
-    struct entry *e = &all->items[all->count++];
-    snprintf(e->key, sizeof e->key, "%s", key);
-    snprintf(e->value, sizeof e->value, "%s", value);
+    memory_grow(&all->items, all->count, 1, sizeof *all->items);
+    all->items[all->count++] = (struct entry){memory_copy(key), memory_copy(value)};
+}
+
+static void free_entries(struct entries *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        free(all->items[i].key);
+        free(all->items[i].value);
+    }
+    free(all->items);
 }
 
 // Adds the leaves of a node, whose path so far is `key`. The path of a leaf is its key, such as
@@ -54,17 +61,15 @@ static void add_setting(struct entries *all, const char *key, const char *value)
 static void flatten_node(const struct node *n, const char *key, struct entries *all)
 {
     const char *dot = *key ? "." : "";
-    char path[160];
     size_t index = 0;
 
     if (n->kind == NODE_SCALAR)
         add_setting(all, key, n->text);
     for (const struct node *child = n->first; child; child = child->next, index++) {
-        if (child->key)
-            snprintf(path, sizeof path, "%s%s%s", key, dot, child->key);
-        else
-            snprintf(path, sizeof path, "%s%s%zu", key, dot, index);
+        char *path = child->key ? memory_format("%s%s%s", key, dot, child->key)
+                                : memory_format("%s%s%zu", key, dot, index);
         flatten_node(child, path, all);
+        free(path);
     }
 }
 
@@ -119,8 +124,8 @@ size_t setup_differences(
     }
     if (found > DIFFERENCES_SHOWN)
         buf_printf(out, "; and %zu more", found - DIFFERENCES_SHOWN);
-    free(a.items);
-    free(b.items);
+    free_entries(&a);
+    free_entries(&b);
     return found;
 }
 
@@ -270,7 +275,9 @@ static bool add_run_folder(struct side *s, const char *folder, struct err *e)
     if (!stored_read(&run, folder, e))
         return false;
     s->interrupted += run.interrupted;
-    return run.interrupted || side_add(s, &run) || err_memory(e);
+    if (!run.interrupted)
+        side_add(s, &run);
+    return true;
 }
 
 bool collect_runs(struct side *s, const char *path, struct err *e)
@@ -286,11 +293,10 @@ bool collect_runs(struct side *s, const char *path, struct err *e)
     return ok;
 }
 
-bool collect_scenario(struct side *s, const struct side *all, const char *scenario, struct err *e)
+void collect_scenario(struct side *s, const struct side *all, const char *scenario)
 {
     for (size_t i = 0; i < all->count; i++) {
-        if (strcmp(all->runs[i].scenario, scenario) == 0 && !side_add(s, &all->runs[i]))
-            return err_memory(e);
+        if (strcmp(all->runs[i].scenario, scenario) == 0)
+            side_add(s, &all->runs[i]);
     }
-    return true;
 }

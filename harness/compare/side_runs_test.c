@@ -23,6 +23,19 @@ static void scenarios_are_compared_key_by_key(void **state)
     buf_fini(&out);
 }
 
+// A long command differs far behind its beginning.
+static void long_values_are_compared_whole(void **state)
+{
+    char a[600], b[600];
+    struct buf out;
+
+    buf_init(&out, 1 << 16);
+    int len = snprintf(a, sizeof a, "collector: {env: {LIST: \"%0300d\"}}\n", 1);
+    snprintf(b, sizeof b, "collector: {env: {LIST: \"%0300d\"}}\n", 2);
+    assert_int_equal(setup_differences(a, (size_t)len, b, (size_t)len, &out), 1);
+    buf_fini(&out);
+}
+
 static void results_are_read_back(void **state)
 {
     const char text[] = "{\"scenario\": \"x\", \"verdict\": \"missed\","
@@ -115,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenarios_are_compared_key_by_key),
+        cmocka_unit_test(long_values_are_compared_whole),
         cmocka_unit_test(results_are_read_back),
         cmocka_unit_test(the_worst_is_what_loses_mail),
         cmocka_unit_test(links_are_followed_when_named),

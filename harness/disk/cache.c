@@ -22,41 +22,31 @@ void cache_fini(struct cache *c)
     *c = (struct cache){0};
 }
 
-// Makes room for one more write. False without memory.
-static bool make_write_room(struct cache *c)
+// Makes room for one more write.
+static void make_write_room(struct cache *c)
 {
-    if (c->count < c->capacity)
-        return true;
     // More than half of the array are evicted writes, so move the others to its start.
-    if (c->first > c->capacity / 2) {
+    if (c->first > c->count / 2) {
         memmove(c->items, c->items + c->first, (c->count - c->first) * sizeof *c->items);
         c->count -= c->first;
         c->first = 0;
-        return true;
     }
-    size_t capacity = c->capacity ? 2 * c->capacity : 256;
-    struct cached_write *items = realloc(c->items, capacity * sizeof *items);
-    if (!items)
-        return false;
-    c->items = items;
-    c->capacity = capacity;
-    return true;
+    memory_grow(&c->items, c->count, 1, sizeof *c->items);
 }
 
-bool cache_add(
+void cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after)
 {
     assert(offset % CACHE_SECTOR == 0 && length % CACHE_SECTOR == 0 && length > 0);
-    unsigned char *bytes = make_write_room(c) ? malloc(2 * (size_t)length) : NULL;
-    if (!bytes)
-        return false;
+    unsigned char *bytes = memory_allocate(2 * (size_t)length);
+
+    make_write_room(c);
     // Keep the old bytes here, because a cut could not read them from the image any more: it holds
     // the new bytes from now on, which the machine must read.
     memcpy(bytes, before, length);
     memcpy(bytes + length, after, length);
     c->items[c->count++] = (struct cached_write){offset, length, bytes, bytes + length};
     c->bytes += length;
-    return true;
 }
 
 void cache_evict(struct cache *c, uint64_t max_bytes)
@@ -116,21 +106,19 @@ static int compare_versions(const void *a, const void *b)
     return x->write < y->write ? -1 : x->write > y->write;
 }
 
-// Returns all versions, sorted by sector and those of one sector from old to new; NULL without
-// memory. The caller frees them.
+// Returns all versions, sorted by sector and those of one sector from old to new. The caller frees
+// them.
 static struct version *list_versions(const struct cache *c, size_t *count)
 {
-    // One more than needed, because malloc may return NULL for an empty cache.
-    struct version *all = malloc((size_t)(c->bytes / CACHE_SECTOR + 1) * sizeof *all);
+    struct version *all = memory_allocate((size_t)(c->bytes / CACHE_SECTOR) * sizeof *all);
 
     *count = 0;
-    for (size_t i = c->first; all && i < c->count; i++) {
+    for (size_t i = c->first; i < c->count; i++) {
         const struct cached_write *w = &c->items[i];
         for (uint64_t at = 0; at < w->length; at += CACHE_SECTOR)
             all[(*count)++] = (struct version){(w->offset + at) / CACHE_SECTOR, i};
     }
-    if (all)
-        qsort(all, *count, sizeof *all, compare_versions);
+    qsort(all, *count, sizeof *all, compare_versions);
     return all;
 }
 
@@ -154,8 +142,6 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
     bool ok = true;
     struct version *all = list_versions(c, &count);
 
-    if (!all)
-        return err_memory(e);
     rng_init(&rng, seed, 0);
     const double survives = shares[seed % (sizeof shares / sizeof *shares)];
     *out = (struct cache_cut){.writes = c->count - c->first};

@@ -18,15 +18,15 @@ struct cached_write {
 
 struct cache {
     struct cached_write *items; // owned; the used items are those from `first` to below `count`
-    size_t first, count, capacity;
+    size_t first, count;
     uint64_t bytes; // sum of the items' lengths
 };
 
 // Frees everything. A zeroed struct is an empty cache.
 void cache_fini(struct cache *c);
 
-// Adds a write with copies of the bytes before and after it. False when memory is short.
-MUST_USE bool cache_add(
+// Adds a write with copies of the bytes before and after it.
+void cache_add(
     struct cache *c, uint64_t offset, uint32_t length, const void *before, const void *after);
 
 // Empties the cache. Call this when all its writes have reached the platter.

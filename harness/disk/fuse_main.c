@@ -116,11 +116,11 @@ static void disk_on_read(
     fuse_req_t request, fuse_ino_t ino, size_t length, off_t offset, struct fuse_file_info *fi)
 {
     struct device *d = &server_of(request)->device;
-    char *data = malloc(length);
+    char *data = memory_allocate(length);
 
     (void)ino;
     (void)fi;
-    if (data && device_read(d, (uint64_t)offset, data, length))
+    if (device_read(d, (uint64_t)offset, data, length))
         fuse_reply_buf(request, data, length);
     else
         fuse_reply_err(request, EIO);
@@ -322,14 +322,13 @@ static struct fuse_session *attach_session(struct server *s)
 
 int main(int argc, char **argv)
 {
-    struct server *s = calloc(1, sizeof *s);
     struct err e = {0};
 
-    if (!s || argc != 2 || *argv[1] == '-') {
+    if (argc != 2 || *argv[1] == '-') {
         fprintf(stderr, "mailproof-disk FOLDER: a part of mailproof, which starts it\n");
-        free(s);
         return 64; // EX_USAGE
     }
+    struct server *s = memory_zeroed(1, sizeof *s);
     signal(SIGPIPE, SIG_IGN);
     s->device = (struct device)DEVICE_INIT;
     // A member of the harness's mount namespace would keep the mount alive, and so itself.

@@ -15,7 +15,7 @@ struct replay {
     size_t chosen;      // how many of these writes made the state
     size_t *flushes;    // owned; for each flush of the trial: how many writes of `trial` came
                         // before it
-    size_t flush_count, flush_capacity;
+    size_t flush_count;
     unsigned char *data; // owned; the bytes of the entry that was read last
     size_t size;
 };
@@ -65,10 +65,8 @@ static bool take_base(struct device *d, struct err *e)
 
 bool replay_begin(struct device *d, uint64_t *flushes, struct err *e)
 {
-    struct replay *r = calloc(1, sizeof *r);
+    struct replay *r = memory_zeroed(1, sizeof *r);
 
-    if (!r)
-        return err_memory(e);
     r->record = open_disk_record(d, e);
     if (!r->record || !count_flushes(r->record, r, flushes, e) || !take_base(d, e)) {
         replay_free(r);
@@ -97,11 +95,13 @@ void replay_free(struct replay *r)
 bool replay_remember(
     struct replay *r, uint64_t offset, uint32_t length, const void *before, const void *after)
 {
-    return r->trial.bytes + length <= TRIAL_MAX &&
-           cache_add(&r->trial, offset, length, before, after);
+    if (r->trial.bytes + length > TRIAL_MAX)
+        return false;
+    cache_add(&r->trial, offset, length, before, after);
+    return true;
 }
 
-bool replay_flush(struct replay *r)
+void replay_flush(struct replay *r)
 {
     // How many of the trial's writes came before its last flush. Before its first flush: how many
     // put_choice made.
@@ -109,17 +109,9 @@ bool replay_flush(struct replay *r)
 
     // A flush with nothing to flush leaves the same state as the one before it.
     if (r->trial.count == last)
-        return true;
-    if (r->flush_count == r->flush_capacity) {
-        size_t capacity = r->flush_capacity ? 2 * r->flush_capacity : 64;
-        size_t *more = realloc(r->flushes, capacity * sizeof *more);
-        if (!more)
-            return false;
-        r->flushes = more;
-        r->flush_capacity = capacity;
-    }
+        return;
+    memory_grow(&r->flushes, r->flush_count, 1, sizeof *r->flushes);
     r->flushes[r->flush_count++] = r->trial.count;
-    return true;
 }
 
 // Undoes the trial's writes in the image, from number `from` on; 0: all of them.
@@ -156,10 +148,10 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
             return err_set(e, ERR_SYSTEM, "the disk's record has no such flush");
         if (entry.kind == LOGGED_FLUSH)
             break;
-        unsigned char *before = malloc(entry.length);
-        bool ok = before && device_read(d, entry.offset, before, entry.length) &&
-                  cache_add(cache, entry.offset, entry.length, before, r->data) &&
+        unsigned char *before = memory_allocate(entry.length);
+        bool ok = device_read(d, entry.offset, before, entry.length) &&
                   device_put(d, entry.offset, r->data, entry.length);
+        cache_add(cache, entry.offset, entry.length, before, r->data);
         free(before);
         if (!ok)
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
@@ -214,18 +206,17 @@ bool replay_again(
 {
     struct replay *r = d->replay;
     struct cache unflushed = {0};
-    bool ok = true;
 
     if (n == 0 || n > r->flush_count)
         return err_set(e, ERR_USAGE, "the trial has not flushed that often");
     // Writes before flush n - 1 are on the platter, and those after flush n never came. Only the
     // writes between these two flushes are in doubt.
     const size_t from = n > 1 ? r->flushes[n - 2] : r->chosen, to = r->flushes[n - 1];
-    for (size_t i = from; ok && i < to; i++) {
+    for (size_t i = from; i < to; i++) {
         const struct cached_write *w = &r->trial.items[i];
-        ok = cache_add(&unflushed, w->offset, w->length, w->before, w->after) || err_memory(e);
+        cache_add(&unflushed, w->offset, w->length, w->before, w->after);
     }
-    ok = ok && undo_trial(d, from, e) && put_choice(d, &unflushed, seed, left, e);
+    bool ok = undo_trial(d, from, e) && put_choice(d, &unflushed, seed, left, e);
     cache_fini(&unflushed);
     return ok;
 }

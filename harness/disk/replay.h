@@ -34,8 +34,8 @@ MUST_USE bool replay_again(
     struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left, struct err *e);
 
 // replay_remember stores a write to the device and the bytes that it replaces, so that the write
-// can be undone. replay_flush notes where among the writes a flush came. Both return false when
-// memory is short; replay_remember also returns false when the trial has written too much.
+// can be undone; false when the trial has written too much. replay_flush notes where among the
+// writes a flush came.
 MUST_USE bool replay_remember(
     struct replay *r, uint64_t offset, uint32_t length, const void *before, const void *after);
-MUST_USE bool replay_flush(struct replay *r);
+void replay_flush(struct replay *r);

@@ -32,10 +32,8 @@ bool write_log_next(FILE *f, struct logged_entry *entry, unsigned char **data, s
         return err_set(e, ERR_SYSTEM, "the disk's record holds an impossible length");
     // All entries share one buffer, as large as the largest needs; most have the same length.
     if (entry->length > *size) {
-        unsigned char *more = realloc(*data, entry->length);
-        if (!more)
-            return err_memory(e);
-        *data = more;
+        free(*data);
+        *data = memory_allocate(entry->length);
         *size = entry->length;
     }
     return entry->length == 0 || fread(*data, entry->length, 1, f) == 1 || refuse_entry(f, e);

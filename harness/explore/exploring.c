@@ -29,12 +29,10 @@ static const int64_t base_load_max_ns = 4 * NS_PER_S;
 // --- options ----------------------------------------------------------------------------
 
 // Adds a draw number that --only lists.
-static bool add_draw_number(struct exploring *x, const char *word, struct err *e)
+static void add_draw_number(struct exploring *x, const char *word)
 {
-    if (!array_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers))
-        return err_memory(e);
+    memory_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers);
     x->numbers[x->number_count++] = strtoull(word, NULL, 10);
-    return true;
 }
 
 // Allows the mode that the word names. False: the word names no mode.
@@ -127,13 +125,15 @@ static bool limit_draws(struct exploring *x, struct err *e)
 // Reads --only: draw numbers, modes and verbs, separated by commas.
 static bool read_only(struct exploring *x, struct err *e)
 {
-    char *words = x->options->explore.only ? strdup(x->options->explore.only) : NULL, *rest = NULL;
-    bool ok = !x->options->explore.only || words || err_memory(e);
+    char *words = memory_copy(x->options->explore.only), *rest = NULL;
+    bool ok = true;
 
-    for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
+    for (char *word = words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
-        bool digits = word[strspn(word, "0123456789")] == '\0';
-        ok = digits ? add_draw_number(x, word, e) : allow_mode(x, word) || allow_verb(x, word, e);
+        if (word[strspn(word, "0123456789")] == '\0')
+            add_draw_number(x, word);
+        else
+            ok = allow_mode(x, word) || allow_verb(x, word, e);
     }
     if (ok && x->numbers && x->options->explore.draws)
         ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
@@ -145,12 +145,12 @@ static bool read_only(struct exploring *x, struct err *e)
 static bool read_breaks(struct exploring *x, struct err *e)
 {
     const char *list = x->options->breaks;
-    char *words = list ? strdup(list) : NULL, *rest = NULL;
-    bool ok = !list || words || err_memory(e);
+    char *words = memory_copy(list), *rest = NULL;
+    bool ok = true;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         x->wanted[id] = !list;
-    for (char *word = ok && words ? strtok_r(words, ",", &rest) : NULL; ok && word;
+    for (char *word = words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
         const bool only_invariants = true;
         const struct metric *m = metric_named(word, only_invariants, e);
@@ -247,9 +247,10 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
     buf_init(&kept, TEXT_MAX);
     shorten_load(&s);
     bool ok = (scenario_write(&s, &whole) && buf_str(&whole) && copy_kept_keys(whole.data, &kept) &&
-                  buf_str(&kept) && (x->bases[x->base_count] = strdup(kept.data)) != NULL) ||
+                  buf_str(&kept)) ||
               err_memory(e);
     if (ok) {
+        x->bases[x->base_count] = memory_copy(kept.data);
         // The limits that --only sets hold for each base. They are in limits[0], which the first
         // base completes.
         *limits = x->limits[0];
@@ -354,10 +355,9 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
     // --seed, which is the last override, is the seed of the search. The drawn scenarios have seeds
     // of their own, so leave it out.
     x->sets.count -= o->seed[0] != '\0';
-    x->suspects = calloc(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
-    return (x->suspects || err_memory(e)) && read_numbers(x, e) && read_only(x, e) &&
-           read_breaks(x, e) && read_bases(x, e) && describe_search(x, e) && make_folders(x, e) &&
-           open_journal(x, e);
+    x->suspects = memory_zeroed(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
+    return read_numbers(x, e) && read_only(x, e) && read_breaks(x, e) && read_bases(x, e) &&
+           describe_search(x, e) && make_folders(x, e) && open_journal(x, e);
 }
 
 void exploring_fini(struct exploring *x)

@@ -20,24 +20,21 @@ static void count_why(struct journal *j, const char *text)
 }
 
 // Keeps a draw that broke something, sorted by number.
-static bool remember_broken(struct journal *j, const struct tried *t, struct err *e)
+static void remember_broken(struct journal *j, const struct tried *t)
 {
     size_t at = j->broke_count;
 
-    if (!array_grow(&j->broke, j->broke_count, 1, sizeof *t))
-        return err_memory(e);
+    memory_grow(&j->broke, j->broke_count, 1, sizeof *t);
     while (at > 0 && j->broke[at - 1].number > t->number)
         at--;
     memmove(&j->broke[at + 1], &j->broke[at], (j->broke_count++ - at) * sizeof *t);
     j->broke[at] = *t;
-    return true;
 }
 
 // Adds a draw to the counts, to the coverage, and to the draws that broke something if it did.
-static bool remember_run(struct journal *j, const struct tried *t, struct err *e)
+static void remember_run(struct journal *j, const struct tried *t)
 {
-    if (!array_grow(&j->numbers, j->tried, 1, sizeof *j->numbers))
-        return err_memory(e);
+    memory_grow(&j->numbers, j->tried, 1, sizeof *j->numbers);
     j->numbers[j->tried++] = t->number;
     j->verdicts[t->verdict] += t->judged;
     j->unjudged += !t->judged;
@@ -46,7 +43,8 @@ static bool remember_run(struct journal *j, const struct tried *t, struct err *e
     // A draw without a verdict does not count as covered.
     if (t->judged)
         coverage_add(&j->coverage, t);
-    return !tried_broke(t) || remember_broken(j, t, e);
+    if (tried_broke(t))
+        remember_broken(j, t);
 }
 
 bool journal_has(const struct journal *j, uint64_t number)
@@ -61,7 +59,7 @@ bool journal_has(const struct journal *j, uint64_t number)
 // --- what was found -----------------------------------------------------------------------
 
 // Keeps a failure that was investigated, sorted by draw number.
-static bool remember_found(struct journal *j, const struct failure *f, struct err *e)
+static void remember_found(struct journal *j, const struct failure *f)
 {
     size_t at = 0;
 
@@ -70,13 +68,11 @@ static bool remember_found(struct journal *j, const struct failure *f, struct er
     // A later call may have investigated the same draw again.
     if (at < j->found_count && j->found[at].draw == f->draw) {
         j->found[at] = *f;
-        return true;
+        return;
     }
-    if (!array_grow(&j->found, j->found_count, 1, sizeof *f))
-        return err_memory(e);
+    memory_grow(&j->found, j->found_count, 1, sizeof *f);
     memmove(&j->found[at + 1], &j->found[at], (j->found_count++ - at) * sizeof *f);
     j->found[at] = *f;
-    return true;
 }
 
 // Returns the failure that the investigation of this draw has found; NULL: it was not investigated.
@@ -126,64 +122,56 @@ static void join_failures(struct failure *known, const struct failure *more)
     known->again++;
 }
 
-static bool append_failure(struct journal *j, const struct failure *f, struct err *e)
+static void append_failure(struct journal *j, const struct failure *f)
 {
-    if (!array_grow(&j->failures, j->failure_count, 1, sizeof *f))
-        return err_memory(e);
+    memory_grow(&j->failures, j->failure_count, 1, sizeof *f);
     j->failures[j->failure_count++] = *f;
-    return true;
 }
 
 // Counts a draw that was not investigated because a failure F that its shard had found explains
 // it. The list may lack F: if a failure of another shard explains the draw that showed F, but not
 // this draw. F is then added.
-static bool fold_explained(struct journal *j, const struct tried *t, struct err *e)
+static void fold_explained(struct journal *j, const struct tried *t)
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);
 
     if (!by) // not explained: there was no time to investigate this draw
-        return true;
-    if (!journal_failure(j, by->name) && !append_failure(j, by, e))
-        return false;
+        return;
+    if (!journal_failure(j, by->name))
+        append_failure(j, by);
     journal_failure(j, by->name)->again++;
-    return true;
 }
 
 // Adds a draw that broke something to the failures that differ.
-static bool fold_draw(struct journal *j, const struct tried *t, struct err *e)
+static void fold_draw(struct journal *j, const struct tried *t)
 {
     struct failure *known = explained_by(j->failures, j->failure_count, t);
     const struct failure *own = found_by(j, t->number);
 
     if (known) {
         known->again++;
-        return true;
+    } else if (!own) {
+        // It was not investigated, because a failure that its own shard knew explains it, or
+        // because the time was over.
+        fold_explained(j, t);
+    } else if ((known = journal_failure(j, own->name)) != NULL) {
+        join_failures(known, own);
+    } else {
+        // It was investigated, and is a new failure.
+        append_failure(j, own);
     }
-    // It was not investigated, because a failure that its own shard knew explains it, or because
-    // the time was over.
-    if (!own)
-        return fold_explained(j, t, e);
-    // It was investigated, and is a new failure unless the list has its name already.
-    known = journal_failure(j, own->name);
-    if (!known)
-        return append_failure(j, own, e);
-    join_failures(known, own);
-    return true;
 }
 
 // Makes the list of the failures that differ, going through the draws by number. A shard knows only
 // its own draws, so it investigates at least the draws that a single machine would investigate, and
 // some more. The failures of these further draws are joined with the others here.
-static bool fold_failures(struct journal *j, struct err *e)
+static void fold_failures(struct journal *j)
 {
-    bool ok = true;
-
     free(j->failures);
     j->failures = NULL;
     j->failure_count = 0;
-    for (size_t i = 0; ok && i < j->broke_count; i++)
-        ok = fold_draw(j, &j->broke[i], e);
-    return ok;
+    for (size_t i = 0; i < j->broke_count; i++)
+        fold_draw(j, &j->broke[i]);
 }
 
 // --- the record -----------------------------------------------------------------------------
@@ -194,14 +182,21 @@ static bool read_journal_line(struct journal *j, const json_t *line, struct err 
     struct tried t;
     struct failure f;
 
-    if (json_object_get(line, "failure"))
-        return failure_read(&f, line, e) && remember_found(j, &f, e);
+    if (json_object_get(line, "failure")) {
+        bool ok = failure_read(&f, line, e);
+        if (ok)
+            remember_found(j, &f);
+        return ok;
+    }
     if (json_object_get(line, "call")) {
         j->calls++;
         j->spent_s += json_number_value(json_object_get(line, "took_s"));
         return true;
     }
-    return tried_read(&t, line, e) && remember_run(j, &t, e);
+    bool ok = tried_read(&t, line, e);
+    if (ok)
+        remember_run(j, &t);
+    return ok;
 }
 
 static void free_findings(struct journal *j)
@@ -215,7 +210,7 @@ static void free_findings(struct journal *j)
 bool journal_sort(struct journal *j, struct err *e)
 {
     json_t *sorted = record_sorted(&j->record), *line;
-    bool ok = sorted || err_memory(e);
+    bool ok = true;
     size_t i;
 
     free_findings(j);
@@ -226,7 +221,8 @@ bool journal_sort(struct journal *j, struct err *e)
         ok = ok && read_journal_line(j, line, e);
     }
     json_decref(sorted);
-    return ok && fold_failures(j, e);
+    fold_failures(j);
+    return ok;
 }
 
 bool journal_open(
@@ -245,14 +241,16 @@ void journal_close(struct journal *j)
 
 bool journal_add(struct journal *j, const struct tried *t, struct err *e)
 {
-    return remember_run(j, t, e) && record_add(&j->record, tried_write(t), e) &&
-           fold_failures(j, e);
+    remember_run(j, t);
+    fold_failures(j);
+    return record_add(&j->record, tried_write(t), e);
 }
 
 bool journal_found(struct journal *j, const struct failure *f, struct err *e)
 {
-    return remember_found(j, f, e) && record_add(&j->record, failure_write(f), e) &&
-           fold_failures(j, e);
+    remember_found(j, f);
+    fold_failures(j);
+    return record_add(&j->record, failure_write(f), e);
 }
 
 bool journal_end(struct journal *j, double took_s, struct err *e)

@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     text[size] = '\0';
     for (size_t i = 0; i < RUNS_MAX && at < text + size; at += strlen(at) + 1, i++) {
         if (stored_parse(&run, at, strlen(at), &e))
-            FUZZ_MUST(side_add(&sides[i % 2], &run));
+            side_add(&sides[i % 2], &run);
         else
             FUZZ_MUST(e.kind == ERR_USAGE && e.text[0]);
     }

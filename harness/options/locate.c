@@ -11,20 +11,21 @@ static bool add_folder(struct paths *p, const char *dir, struct err *e)
 {
     char pattern[PATH_MAX], stored[PATH_MAX], verdict[PATH_MAX];
     glob_t found = {0};
-    bool ok = true;
 
     if (!path_join(pattern, dir, "*.yaml", e) || !path_join(stored, dir, "scenario.yaml", e) ||
         !path_join(verdict, dir, "result.json", e))
         return false;
     // A result folder stands for the scenario of its run.
-    if (path_exists(stored) && path_exists(verdict))
-        return array_add_text(&p->items, &p->count, stored, e);
+    if (path_exists(stored) && path_exists(verdict)) {
+        memory_add_text(&p->items, &p->count, stored);
+        return true;
+    }
     if (glob(pattern, 0, NULL, &found) != 0)
         return err_set(e, ERR_USAGE, "%s holds no scenario (*.yaml)", dir);
-    for (size_t i = 0; ok && i < found.gl_pathc; i++)
-        ok = array_add_text(&p->items, &p->count, found.gl_pathv[i], e);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        memory_add_text(&p->items, &p->count, found.gl_pathv[i]);
     globfree(&found);
-    return ok;
+    return true;
 }
 
 // Copies a file's name without the ending .yaml. Returns false, and copies the name unchanged, if
@@ -61,9 +62,12 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
 
     // A file or folder with this name comes first, as for any other program, and then a scenario
     // that comes with mailproof.
-    if (stat(name, &st) == 0)
-        return S_ISDIR(st.st_mode) ? add_folder(p, name, e)
-                                   : array_add_text(&p->items, &p->count, name, e);
+    if (stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+        return add_folder(p, name, e);
+    if (stat(name, &st) == 0) {
+        memory_add_text(&p->items, &p->count, name);
+        return true;
+    }
     // A longer name leaves no room for .yaml in a file's name.
     if (strchr(name, '/') || strlen(name) > 200)
         return err_set(e, ERR_USAGE, "there is no scenario file or folder %.300s", name);
@@ -74,8 +78,10 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     snprintf(file, sizeof file, "%s.yaml", name);
     if (!path_join(path, dir, file, e))
         return false;
-    if (path_exists(path))
-        return array_add_text(&p->items, &p->count, path, e);
+    if (path_exists(path)) {
+        memory_add_text(&p->items, &p->count, path);
+        return true;
+    }
     // A scenario's name is not a path, but a user who has such a file here probably meant the file.
     if (path_exists(file))
         return err_set(

@@ -280,23 +280,19 @@ static bool note_option(struct options *o, const char *name, const char *value, 
     // option.
     int len = value ? snprintf(text, sizeof text, "--%s=%s", name, value)
                     : snprintf(text, sizeof text, "--%s", name);
-    return (len < (int)sizeof text || err_set(e, ERR_USAGE, "--%s: this is too long", name)) &&
-           array_add_text(&o->asked, &o->asked_count, text, e);
+    if (len >= (int)sizeof text)
+        return err_set(e, ERR_USAGE, "--%s: this is too long", name);
+    memory_add_text(&o->asked, &o->asked_count, text);
+    return true;
 }
 
 // Adds the arguments to what note_option has noted, and ends the list with a NULL.
-static bool note_arguments(struct options *o, struct err *e)
+static void note_arguments(struct options *o)
 {
-    bool ok = true;
-
-    for (char *const *arg = o->args; ok && *arg; arg++)
-        ok = array_add_text(&o->asked, &o->asked_count, *arg, e);
-    // One more element, for the NULL at the end.
-    if (ok && !array_grow(&o->asked, o->asked_count, 1, sizeof *o->asked))
-        ok = err_memory(e);
-    if (ok)
-        o->asked[o->asked_count] = NULL;
-    return ok;
+    for (char *const *arg = o->args; *arg; arg++)
+        memory_add_text(&o->asked, &o->asked_count, *arg);
+    memory_grow(&o->asked, o->asked_count, 1, sizeof *o->asked);
+    o->asked[o->asked_count] = NULL;
 }
 
 // Gives each shard a folder of its own below --out, so that several shards may share a disk.
@@ -433,9 +429,7 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
     // Three more, for provider, promises and seed, which options_overrides appends.
-    o->sets = calloc((size_t)argc + 3, sizeof *o->sets);
-    if (!o->sets)
-        return err_memory(e);
+    o->sets = memory_zeroed((size_t)argc + 3, sizeof *o->sets);
     fill_long_options(longs, scope);
     // getopt's own messages would name neither the subcommand nor the nearest option.
     opterr = 0;
@@ -461,7 +455,8 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
             return false;
     }
     o->args = argv + optind;
-    if (!note_arguments(o, e) || !choose_out(o, e))
+    note_arguments(o);
+    if (!choose_out(o, e))
         return false;
     return !(o->trust && o->untrusted) ||
            err_set(e, ERR_USAGE, "--trust and --untrusted do not go together");

@@ -3,9 +3,8 @@
 #include "scenario/needs.h"
 #include "subject/manifest.h"
 
-// Makes an override such as "collector.promises=[no_loss, order]", which the caller frees. False
-// without memory.
-static bool print_promises(char **out, int promises)
+// Returns an override such as "collector.promises=[no_loss, order]", which the caller frees.
+static char *promises_override(int promises)
 {
     struct buf text;
 
@@ -13,9 +12,9 @@ static bool print_promises(char **out, int promises)
     buf_append_str(&text, "collector.promises=[");
     needs_words(promises, &text);
     buf_append_char(&text, ']');
-    *out = buf_str(&text) ? strdup(text.data) : NULL;
+    char *override = memory_copy(buf_str(&text));
     buf_fini(&text);
-    return *out;
+    return override;
 }
 
 // Makes the overrides of --subject: the subject's name, that its tables are not ours (layout
@@ -25,10 +24,11 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
     struct manifest m = {0};
     bool ok = manifest_load(&m, name, e);
 
-    if (ok && (asprintf(&sets->texts[0], "collector.subject=%s", name) < 0 ||
-                  !(sets->texts[1] = strdup("collector.layout=foreign")) ||
-                  !print_promises(&sets->texts[2], m.promises.flags)))
-        ok = err_memory(e);
+    if (ok) {
+        sets->texts[0] = memory_format("collector.subject=%s", name);
+        sets->texts[1] = memory_copy("collector.layout=foreign");
+        sets->texts[2] = promises_override(m.promises.flags);
+    }
     manifest_fini(&m);
     return ok;
 }
@@ -42,11 +42,8 @@ bool subjects_sets(struct subject_sets *sets, const struct options *o, struct er
     *sets = (struct subject_sets){0};
     if (is_other && !take_subject(sets, o->run.subject, e))
         return false;
-    // Room for the subject's three overrides, and for one more so that it is never empty.
-    sets->items = calloc(own.count + 4, sizeof *sets->items);
-    if (!sets->items)
-        return err_memory(e);
-    for (size_t i = 0; is_other && i < sizeof sets->texts / sizeof *sets->texts; i++)
+    sets->items = memory_zeroed(own.count + SUBJECT_SETS, sizeof *sets->items);
+    for (size_t i = 0; is_other && i < SUBJECT_SETS; i++)
         sets->items[count++] = sets->texts[i];
     // The overrides of the other options come last, so that they prevail over the subject's.
     for (size_t i = 0; i < own.count; i++)
@@ -59,7 +56,7 @@ bool subjects_sets(struct subject_sets *sets, const struct options *o, struct er
 
 void subjects_sets_fini(struct subject_sets *sets)
 {
-    for (size_t i = 0; i < sizeof sets->texts / sizeof *sets->texts; i++)
+    for (size_t i = 0; i < SUBJECT_SETS; i++)
         free(sets->texts[i]);
     free(sets->items);
     *sets = (struct subject_sets){0};

@@ -3,10 +3,12 @@
 
 #include "options/options.h"
 
+#define SUBJECT_SETS 3 // number of overrides of --subject
+
 struct subject_sets {
     const char **items; // owned array; first the overrides of --subject, then those of the other
                         // options
-    char *texts[3];     // owned
+    char *texts[SUBJECT_SETS]; // owned
     struct overrides overrides;
 };
 

@@ -323,27 +323,25 @@ static uint32_t draw_account(struct maker *m, uint32_t token)
 
 // Sets the account of this token. The array is made in the first phase whose tokens share accounts;
 // all tokens before that get ACCOUNT_OWN. Only recoveries share accounts, because each activation
-// inserts an account of its own. False without memory.
-static bool add_account(struct maker *m, uint32_t token)
+// inserts an account of its own.
+static void add_account(struct maker *m, uint32_t token)
 {
     struct plan *p = m->plan;
 
     if (!p->accounts && !shares_accounts(m->phase))
-        return true;
+        return;
     size_t count = p->accounts ? token : 0;
-    if (!array_grow(&p->accounts, count, token + 1 - count, sizeof *p->accounts))
-        return false;
+    memory_grow(&p->accounts, count, token + 1 - count, sizeof *p->accounts);
     for (size_t i = count; i <= token; i++)
         p->accounts[i] = ACCOUNT_OWN;
     if (shares_accounts(m->phase) && p->kinds[token] == TOKEN_RECOVERY)
         p->accounts[token] = draw_account(m, token);
-    return true;
 }
 
 // Draws a change for every token, but adds it only if the token would be delivered, waits during
 // the load, and shares its account with no other token, which would change, too. So what becomes of
 // one token does not shift the draws of those after it.
-static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t token, struct err *e)
+static void add_change(struct maker *m, const struct plan_txn *txn, uint32_t token)
 {
     struct plan *p = m->plan;
     struct plan_change change = {.at_ns = txn->at_ns + draw_wait_ns(m, STREAM_CHANGE_AT),
@@ -354,16 +352,14 @@ static bool add_change(struct maker *m, const struct plan_txn *txn, uint32_t tok
     if (change.kind == CHANGE_KINDS || !token_kind_deliverable(p->kinds[token]) ||
         (p->accounts && p->accounts[token] != ACCOUNT_OWN) ||
         (txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)))
-        return true;
+        return;
     if (txn->flags & TXN_HOLD)
         change.at_ns += m->phase->hold_for_ns;
     // Only CHANGE_REACTIVATE has a second half, in which the account comes back.
     if (change.kind != CHANGE_REACTIVATE)
         change.back_ns = 0;
-    if (!array_grow(&p->changes, p->change_count, 1, sizeof change))
-        return err_memory(e);
+    memory_grow(&p->changes, p->change_count, 1, sizeof change);
     p->changes[p->change_count++] = change;
-    return true;
 }
 
 static int by_change_time(const void *a, const void *b)
@@ -375,8 +371,8 @@ static int by_change_time(const void *a, const void *b)
     return x->token < y->token ? -1 : x->token > y->token;
 }
 
-// Adds a transaction of `rows` tokens; at_ns counts from the phase's start. False without memory,
-// or with too many tokens.
+// Adds a transaction of `rows` tokens; at_ns counts from the phase's start. False with too many
+// tokens.
 static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags, struct err *e)
 {
     struct plan *p = m->plan;
@@ -384,9 +380,8 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
     // Checked here again, because only the arrivals tell how many tokens the plan has.
     if (p->token_count + rows > PLAN_TOKENS_MAX)
         return too_many_tokens(e);
-    if (!array_grow(&p->txns, p->txn_count, 1, sizeof *p->txns) ||
-        !array_grow(&p->kinds, p->token_count, rows, sizeof *p->kinds))
-        return err_memory(e);
+    memory_grow(&p->txns, p->txn_count, 1, sizeof *p->txns);
+    memory_grow(&p->kinds, p->token_count, rows, sizeof *p->kinds);
 
     struct plan_txn *t = &p->txns[p->txn_count++];
     *t = (struct plan_txn){
@@ -399,10 +394,8 @@ static bool add_rows(struct maker *m, int64_t at_ns, size_t rows, unsigned flags
     for (size_t i = 0; i < rows; i++) {
         uint32_t token = (uint32_t)p->token_count++;
         p->kinds[token] = (uint8_t)draw_kind(m);
-        if (!add_account(m, token))
-            return err_memory(e);
-        if (!add_change(m, t, token, e))
-            return false;
+        add_account(m, token);
+        add_change(m, t, token);
     }
     return true;
 }

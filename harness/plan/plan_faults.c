@@ -69,10 +69,7 @@ bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e)
                 "the scenario comes to more than %u faults, the most that a plan holds",
                 PLAN_FAULTS_MAX);
     }
-    // One more than needed, because calloc may return NULL for a scenario without faults.
-    p->faults = calloc(count + 1, sizeof *p->faults);
-    if (!p->faults)
-        return err_memory(e);
+    p->faults = memory_zeroed(count, sizeof *p->faults);
     for (size_t i = 0; i < s->fault_count; i++)
         add_occurrences(p, s, (uint32_t)i);
     // Of two faults that collide, the later one is left out, so they must be sorted first.

@@ -141,10 +141,10 @@ static void insert_script_line(struct script *s, const struct script_line *line)
 
 bool script_parse(struct script *s, const char *text, struct err *e)
 {
-    char *copy = strdup(text), *rest = copy;
+    char *copy = memory_copy(text), *rest = copy;
+    bool ok = true;
 
-    *s = (struct script){.lines = calloc(SCRIPT_LINES_MAX, sizeof *s->lines)};
-    bool ok = (copy && s->lines) || err_memory(e);
+    *s = (struct script){.lines = memory_zeroed(SCRIPT_LINES_MAX, sizeof *s->lines)};
     // Empty lines are numbered, too, so that an error names the line that an editor shows.
     for (size_t number = 1; ok && rest; number++) {
         char *line = strsep(&rest, "\n");

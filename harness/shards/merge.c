@@ -47,8 +47,7 @@ static bool add_part(struct parts *p, const char *folder, struct err *e)
         return false;
     if (lstat(path, &s) != 0 || !S_ISREG(s.st_mode) || is_part_known(p, &s))
         return true;
-    if (!array_grow(&p->items, p->count, 1, sizeof *p->items))
-        return err_memory(e);
+    memory_grow(&p->items, p->count, 1, sizeof *p->items);
     struct part *part = &p->items[p->count];
     *part = (struct part){.device = s.st_dev, .file = s.st_ino};
     snprintf(part->folder, sizeof part->folder, "%s", folder);
@@ -181,7 +180,7 @@ static void find_gaps(struct merged *m, const struct part *parts, size_t count)
 static bool merge_parts(struct merged *m, const struct part *parts, size_t count, struct err *e)
 {
     *m = (struct merged){.head = json_incref(parts->record.head), .lines = json_array()};
-    bool ok = m->lines || err_memory(e);
+    bool ok = true;
 
     for (size_t i = 0; ok && i < count; i++) {
         json_t *line;
@@ -192,8 +191,7 @@ static bool merge_parts(struct merged *m, const struct part *parts, size_t count
             // Note in each line the folder of its record, because paths in the line are relative to
             // that.
             json_object_set_new(line, "in", json_string(parts[i].folder));
-            if (ok && json_array_append(m->lines, line) != 0)
-                ok = err_memory(e);
+            json_array_append(m->lines, line);
         }
     }
     if (ok)
@@ -211,9 +209,8 @@ static bool join_all(struct merges *m, struct parts *p, struct err *e)
         end = i + 1;
         while (end < p->count && by_work(&p->items[i], &p->items[end]) == 0)
             end++;
-        ok = array_grow(&m->items, m->count, 1, sizeof *m->items) || err_memory(e);
-        if (ok)
-            ok = merge_parts(&m->items[m->count++], &p->items[i], end - i, e);
+        memory_grow(&m->items, m->count, 1, sizeof *m->items);
+        ok = merge_parts(&m->items[m->count++], &p->items[i], end - i, e);
     }
     return ok;
 }

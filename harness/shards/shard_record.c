@@ -43,7 +43,8 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
         // Only the last line counts: a shard that goes on after "finished" writes further lines,
         // and is then not finished any more.
         *finished = json_object_get(line, "finished");
-        ok = *finished || json_array_append(r->lines, line) == 0 || err_memory(e);
+        if (!*finished)
+            json_array_append(r->lines, line);
     }
     json_decref(line);
     return ok;
@@ -69,12 +70,6 @@ static bool take_record_lines(
     return ok;
 }
 
-static bool init_record(struct record *r, struct err *e)
-{
-    *r = (struct record){.lines = json_array()};
-    return r->lines || err_memory(e);
-}
-
 bool record_read(struct record *r, const char *path, bool *finished, struct err *e)
 {
     FILE *file = fopen(path, "re");
@@ -82,7 +77,8 @@ bool record_read(struct record *r, const char *path, bool *finished, struct err 
     bool half = false;
 
     *finished = false;
-    bool ok = init_record(r, e) && (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
+    *r = (struct record){.lines = json_array()};
+    bool ok = (file || err_sys(e, ERR_USAGE, "cannot read it")) &&
               take_record_lines(r, file, &whole, &half, finished, e) &&
               (r->head || err_set(e, ERR_USAGE, "it is empty"));
     if (file)
@@ -193,9 +189,9 @@ static bool open_record_file(
 bool record_open(struct record *r, const char *folder, const struct record_head *h, struct err *e)
 {
     json_t *head = record_head_json(h);
-    bool ok = init_record(r, e) && (head || err_memory(e)) &&
-              (!folder || open_record_file(r, folder, h, head, e));
 
+    *r = (struct record){.lines = json_array()};
+    bool ok = !folder || open_record_file(r, folder, h, head, e);
     r->shard = h->shard;
     r->temporary = h->temporary;
     // A record file that existed before has its first line already.
@@ -218,11 +214,10 @@ void record_close(struct record *r)
 
 bool record_add(struct record *r, json_t *line, struct err *e)
 {
-    bool ok = line && json_array_append(r->lines, line) == 0;
-
-    ok = ok ? write_record_line(r, line, e) : err_memory(e);
-    json_decref(line);
-    return ok;
+    if (!line)
+        return err_set(e, ERR_INTERNAL, "a text for %s is not UTF-8", RECORD_NAME);
+    json_array_append_new(r->lines, line);
+    return write_record_line(r, line, e);
 }
 
 // Removes the record's file, and its folder if that is then empty.
@@ -242,11 +237,12 @@ static void remove_record(struct record *r)
 
 bool record_finish(struct record *r, struct err *e)
 {
-    json_t *line = r->temporary ? NULL : json_pack("{s:b}", "finished", 1);
-    bool ok = r->temporary || (line ? write_record_line(r, line, e) : err_memory(e));
-
-    if (r->temporary)
+    if (r->temporary) {
         remove_record(r);
+        return true;
+    }
+    json_t *line = json_pack("{s:b}", "finished", 1);
+    bool ok = write_record_line(r, line, e);
     json_decref(line);
     return ok;
 }
@@ -289,17 +285,15 @@ static int by_number(const void *a, const void *b)
 json_t *record_sorted(const struct record *r)
 {
     size_t count = json_array_size(r->lines);
-    // One more than needed, because calloc may return NULL for a record without lines.
-    struct item_line *item_lines = calloc(count + 1, sizeof *item_lines);
-    json_t *sorted = item_lines ? json_array() : NULL;
+    struct item_line *item_lines = memory_zeroed(count, sizeof *item_lines);
+    json_t *sorted = json_array();
 
-    for (size_t i = 0; sorted && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         // Several lines of one item keep their order, because later lines build on earlier ones.
         item_lines[i] = (struct item_line){
             json_integer_value(json_object_get(json_array_get(r->lines, i), "n")), i};
-    if (sorted)
-        qsort(item_lines, count, sizeof *item_lines, by_number);
-    for (size_t i = 0; sorted && i < count; i++)
+    qsort(item_lines, count, sizeof *item_lines, by_number);
+    for (size_t i = 0; i < count; i++)
         json_array_append(sorted, json_array_get(r->lines, item_lines[i].at));
     free(item_lines);
     return sorted;

@@ -65,7 +65,8 @@ MUST_USE bool record_open(
     struct record *r, const char *folder, const struct record_head *head, struct err *e);
 void record_close(struct record *r); // accepts a zeroed struct
 
-// Adds a line, and takes over the reference; line NULL means that memory was short, and fails.
+// Adds a line, and takes over the reference; line NULL means that a text in it is not UTF-8, and
+// fails.
 MUST_USE bool record_add(struct record *r, json_t *line, struct err *e);
 
 // Ends the record, because all items of this shard are done: the last line says so, or the file is
@@ -83,8 +84,7 @@ void record_suspend(struct record *r);
 // is not one of merged shards.
 bool record_wants(const struct record *r, uint64_t number);
 
-// Returns the lines sorted by the numbers of their items, as a new reference; NULL when memory is
-// short.
+// Returns the lines sorted by the numbers of their items, as a new reference.
 json_t *record_sorted(const struct record *r);
 
 // Returns the folder to which the paths in a line are relative.

@@ -91,10 +91,10 @@ struct faults {
 };
 
 // Adds a fault like `original` that happens at each of `times`, which are evenly spaced.
-static bool add_repeating_fault(struct faults *f, const struct fault_spec *original,
-    const int64_t *times, size_t count, struct err *e)
+static void add_repeating_fault(
+    struct faults *f, const struct fault_spec *original, const int64_t *times, size_t count)
 {
-    struct fault_spec *fault = &f->items[f->count];
+    struct fault_spec *fault = &f->items[f->count++];
 
     *fault = *original;
     fault->at_ns = times[0];
@@ -103,9 +103,7 @@ static bool add_repeating_fault(struct faults *f, const struct fault_spec *origi
     // A delay keeps its jitter, because it varies the delay of each byte. Other faults lose their
     // jitter, because it varies the fault's time, and the planned times already include that.
     fault->jitter_ns = fault->verb->params & PARAM_JITTER ? original->jitter_ns : 0;
-    fault->message = original->message ? strdup(original->message) : NULL;
-    f->count++;
-    return !original->message || fault->message || err_memory(e);
+    fault->message = memory_copy(original->message);
 }
 
 // Returns how many of the times, from the first one on, are evenly spaced and longer apart than
@@ -121,45 +119,39 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
 
 // Adds what is left of one fault of the whole scenario's file. A fault of the new file can only
 // repeat at even intervals, so several may be needed.
-static bool add_fault_spec(struct faults *f, const struct sketch *k, const struct whole *w,
-    size_t spec, int64_t *times, struct err *e)
+static void add_fault_spec(
+    struct faults *f, const struct sketch *k, const struct whole *w, size_t spec, int64_t *times)
 {
     const struct fault_spec *original = &w->scenario->faults[spec];
     size_t count = 0, n;
-    bool ok = true;
 
     for (size_t i = 0; i < w->plan->fault_count; i++) {
         if (k->faults[i] && w->plan->faults[i].spec == spec)
             times[count++] = sketch_fault_ns(k, w, i);
     }
-    for (size_t i = 0; ok && i < count; i += n) {
+    for (size_t i = 0; i < count; i += n) {
         // A fault that lasts until its next time could not be repeated, hence for_ns.
         n = evenly_spaced(times + i, count - i, original->for_ns);
-        ok = add_repeating_fault(f, original, times + i, n, e);
+        add_repeating_fault(f, original, times + i, n);
     }
-    return ok;
 }
 
-// Replaces the faults of `s` by those that are left. False when memory is short.
-static bool apply_faults(
-    const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
+// Replaces the faults of `s` by those that are left.
+static void apply_faults(const struct sketch *k, const struct whole *w, struct scenario *s)
 {
-    // At worst each planned fault becomes a fault of the new file. One more, because calloc may
-    // return NULL for none.
-    size_t most = sketch_fault_count(k, w) + 1;
-    struct faults f = {.items = calloc(most, sizeof *f.items)};
-    int64_t *times = calloc(most, sizeof *times);
-    bool ok = (f.items && times) || err_memory(e);
+    // At worst each planned fault becomes a fault of the new file.
+    size_t most = sketch_fault_count(k, w);
+    struct faults f = {.items = memory_zeroed(most, sizeof *f.items)};
+    int64_t *times = memory_zeroed(most, sizeof *times);
 
-    for (size_t i = 0; ok && i < w->scenario->fault_count; i++)
-        ok = add_fault_spec(&f, k, w, i, times, e);
+    for (size_t i = 0; i < w->scenario->fault_count; i++)
+        add_fault_spec(&f, k, w, i, times);
     free(times);
     for (size_t i = 0; i < s->fault_count; i++)
         free(s->faults[i].message);
     free(s->faults);
     s->faults = f.items;
     s->fault_count = f.count;
-    return ok;
 }
 
 // --- the rest ---------------------------------------------------------------------------
@@ -183,11 +175,11 @@ static void drop_other_expectations(struct scenario *s)
     s->expect_count = n;
 }
 
-bool sketch_apply(const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e)
+void sketch_apply(const struct sketch *k, const struct whole *w, struct scenario *s)
 {
     s->drain_ns = sketch_drain_ns(w->scenario);
     s->collector.instances = k->instances;
     drop_other_expectations(s);
     apply_load(k, s);
-    return apply_faults(k, w, s, e);
+    apply_faults(k, w, s);
 }

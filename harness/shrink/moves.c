@@ -24,8 +24,7 @@ static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
     from_ns = clock_min(from_ns, load_ns - length_ns);
     // Rounded down to whole ms, which is how a scenario's file gives times.
     from_ns = from_ns < 0 ? 0 : from_ns / NS_PER_MS * NS_PER_MS;
-    if (!search_copy_best(s, &k))
-        return false;
+    sketch_copy(&k, search_best(s), s->whole);
     sketch_cut(&k, s->whole, from_ns, from_ns + length_ns);
     return search_attempt(s, &k);
 }
@@ -102,9 +101,9 @@ bool search_drop_phases(struct search *s)
         struct sketch k;
         const struct span *span = &search_best(s)->spans[i];
         int64_t length_ns = span->to_ns - span->from_ns;
-        if (length_ns == 0 || sketch_load_ns(search_best(s), s->whole) - length_ns < shortest_ns ||
-            !search_copy_best(s, &k))
+        if (length_ns == 0 || sketch_load_ns(search_best(s), s->whole) - length_ns < shortest_ns)
             continue;
+        sketch_copy(&k, search_best(s), s->whole);
         k.spans[i] = (struct span){0};
         any = search_attempt(s, &k) || any;
     }
@@ -123,8 +122,7 @@ static bool try_fault_part(struct search *s, size_t parts, size_t part, enum fau
     size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;
     struct sketch k;
 
-    if (!search_copy_best(s, &k))
-        return false;
+    sketch_copy(&k, search_best(s), s->whole);
     for (size_t i = 0; i < s->whole->plan->fault_count; i++) {
         if (!k.faults[i])
             continue;
@@ -181,8 +179,9 @@ static bool try_simpler(
 {
     struct sketch k;
 
-    if (halvings > halvings_max || !search_copy_best(s, &k))
+    if (halvings > halvings_max)
         return false;
+    sketch_copy(&k, search_best(s), s->whole);
     k.instances = instances;
     k.connections = connections;
     k.halvings = halvings;

@@ -4,13 +4,11 @@ static const int tries_max = 3;         // most tries of a candidate that does n
 static const size_t steps_back_max = 3; // most steps back to larger sketches, once a sketch has
                                         // failed again
 
-bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
+void search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
 {
     *s = (struct search){.whole = w, .oracle = *oracle};
-    if (!array_grow(&s->kept, 0, 1, sizeof *s->kept))
-        return err_memory(&s->err);
-    s->kept[s->kept_count++] = (struct sketch){0};
-    return sketch_whole(&s->kept[0], w, &s->err);
+    memory_grow(&s->kept, 0, 1, sizeof *s->kept);
+    sketch_whole(&s->kept[s->kept_count++], w);
 }
 
 void search_fini(struct search *s)
@@ -31,14 +29,7 @@ const struct sketch *search_best(const struct search *s)
 
 // --- one candidate ----------------------------------------------------------------------
 
-// Stops the search because memory is short. Always returns false.
-static bool fail_search(struct search *s)
-{
-    s->stopped = true;
-    return err_memory(&s->err);
-}
-
-// Returns what is known about the candidate with this hash; NULL when memory is short.
+// Returns what is known about the candidate with this hash.
 static struct tried *find_or_add_tried(struct search *s, uint64_t hash)
 {
     // Different moves often make the same sketch. A run is expensive, so what is known about a
@@ -47,20 +38,9 @@ static struct tried *find_or_add_tried(struct search *s, uint64_t hash)
         if (s->tried[i].hash == hash)
             return &s->tried[i];
     }
-    if (!array_grow(&s->tried, s->tried_count, 1, sizeof *s->tried))
-        return NULL;
+    memory_grow(&s->tried, s->tried_count, 1, sizeof *s->tried);
     s->tried[s->tried_count] = (struct tried){.hash = hash};
     return &s->tried[s->tried_count++];
-}
-
-// Adds the candidate to the kept sketches, and owns it from now on. False when memory is short.
-static bool keep_candidate(struct search *s, struct sketch *candidate)
-{
-    if (!array_grow(&s->kept, s->kept_count, 1, sizeof *candidate))
-        return fail_search(s);
-    s->kept[s->kept_count++] = *candidate;
-    *candidate = (struct sketch){0};
-    return true;
 }
 
 // True when the candidate fails in one of its remaining tries. A candidate that broke only some of
@@ -102,17 +82,15 @@ bool search_attempt(struct search *s, struct sketch *candidate)
     sketch_drop_gone_faults(candidate, s->whole);
     uint64_t hash = sketch_hash(candidate, s->whole);
     if (!s->stopped && hash != sketch_hash(search_best(s), s->whole)) {
-        struct tried *t = find_or_add_tried(s, hash);
-        better =
-            t ? candidate_fails(s, candidate, t) && keep_candidate(s, candidate) : fail_search(s);
+        better = candidate_fails(s, candidate, find_or_add_tried(s, hash));
     }
-    sketch_fini(candidate);
+    if (better) {
+        memory_grow(&s->kept, s->kept_count, 1, sizeof *candidate);
+        s->kept[s->kept_count++] = *candidate;
+    } else {
+        sketch_fini(candidate);
+    }
     return better;
-}
-
-bool search_copy_best(struct search *s, struct sketch *k)
-{
-    return sketch_copy(k, search_best(s), s->whole, &s->err) || fail_search(s);
 }
 
 // --- all of it --------------------------------------------------------------------------
@@ -128,7 +106,7 @@ static bool make_all_moves(struct search *s)
     return search_reduce(s) || any;
 }
 
-bool search_run(struct search *s)
+void search_run(struct search *s)
 {
     // In the first round each candidate has one try. In the second round, candidates whose run did
     // not fail have two more (s->tries is 1, then 3), because a race fails only now and then.
@@ -138,7 +116,6 @@ bool search_run(struct search *s)
             ;
         s->tries += tries_max - 1;
     }
-    return s->err.kind == ERR_NONE;
 }
 
 // Tries a sketch `times` times, or until the search is stopped.

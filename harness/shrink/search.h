@@ -53,10 +53,9 @@ struct sketch {
     unsigned plain;     // bits of enum plain: the features that were taken away
 };
 
-// Makes the sketch from which nothing is taken away. False when memory is short.
-MUST_USE bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e);
-MUST_USE bool sketch_copy(
-    struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e);
+// Makes the sketch from which nothing is taken away.
+void sketch_whole(struct sketch *k, const struct whole *w);
+void sketch_copy(struct sketch *k, const struct sketch *from, const struct whole *w);
 
 // Frees a sketch; accepts a zeroed struct.
 void sketch_fini(struct sketch *k);
@@ -84,9 +83,8 @@ int64_t sketch_drain_ns(const struct scenario *s);
 
 // Takes away from `s` all that the sketch takes away; `s` was loaded from the same file as the
 // whole. Also shortens the drain, and removes expectations of anything but invariants, because a
-// shorter load has other figures. False when memory is short.
-MUST_USE bool sketch_apply(
-    const struct sketch *k, const struct whole *w, struct scenario *s, struct err *e);
+// shorter load has other figures.
+void sketch_apply(const struct sketch *k, const struct whole *w, struct scenario *s);
 
 enum answer {
     ANSWER_PASSES,     // the candidate passed or was inconclusive
@@ -117,8 +115,7 @@ struct search {
     struct tried *tried; // owned
     size_t tried_count;
     int tries;    // a candidate is not tried again after it has passed this many times
-    bool stopped; // the oracle stopped the search, or memory ran out
-    struct err err;
+    bool stopped; // the oracle stopped the search
 };
 
 // How often the best candidate was tried again at the end, and how often it failed.
@@ -126,9 +123,8 @@ struct confirmation {
     int asked, failed;
 };
 
-// Begins a search with the whole scenario as the best sketch. False when memory is short, see
-// s->err.
-MUST_USE bool search_init(struct search *s, const struct whole *w, const struct oracle *oracle);
+// Begins a search with the whole scenario as the best sketch.
+void search_init(struct search *s, const struct whole *w, const struct oracle *oracle);
 
 // Frees a search; accepts a zeroed struct.
 void search_fini(struct search *s);
@@ -137,9 +133,8 @@ void search_fini(struct search *s);
 // left out.
 const struct sketch *search_best(const struct search *s);
 
-// Searches until nothing smaller fails or the oracle stops the search. False when memory is short,
-// see s->err.
-MUST_USE bool search_run(struct search *s);
+// Searches until nothing smaller fails or the oracle stops the search.
+void search_run(struct search *s);
 
 // Tries the best sketch another `times` times. If it does not fail each time, tries the larger
 // sketches before it in the same way, and the one that fails most often becomes the best. Once some
@@ -149,10 +144,6 @@ MUST_USE bool search_run(struct search *s);
 struct confirmation search_confirm(struct search *s, int times);
 
 // --- shared by search.c and moves.c ----------------------------------------------
-
-// Copies the best sketch, so that something can be taken away from the copy. False when memory is
-// short.
-MUST_USE bool search_copy_best(struct search *s, struct sketch *k);
 
 // Tries a candidate, and owns it from now on. True when it fails, which is what the search looks
 // for; it is then the best sketch. False without a trial when it equals the best one, or when the

@@ -1,42 +1,31 @@
 #include "shrink/search.h"
 
-// Allocates the arrays of a sketch. False when memory is short; the sketch is then freed.
-static bool allocate_sketch(struct sketch *k, const struct whole *w, struct err *e)
+static void allocate_sketch(struct sketch *k, const struct whole *w)
 {
-    k->spans = calloc(w->scenario->load_count + 1, sizeof *k->spans);
-    k->faults = calloc(w->plan->fault_count + 1, sizeof *k->faults);
-    if (k->spans && k->faults)
-        return true;
-    sketch_fini(k);
-    return err_memory(e);
+    k->spans = memory_zeroed(w->scenario->load_count, sizeof *k->spans);
+    k->faults = memory_zeroed(w->plan->fault_count, sizeof *k->faults);
 }
 
-bool sketch_whole(struct sketch *k, const struct whole *w, struct err *e)
+void sketch_whole(struct sketch *k, const struct whole *w)
 {
     const struct scenario *s = w->scenario;
 
     *k = (struct sketch){.instances = s->collector.instances};
-    if (!allocate_sketch(k, w, e))
-        return false;
+    allocate_sketch(k, w);
     for (size_t i = 0; i < s->load_count; i++) {
         k->spans[i].to_ns = s->load[i].for_ns;
         if (s->load[i].connections > k->connections)
             k->connections = s->load[i].connections;
     }
     memset(k->faults, true, w->plan->fault_count);
-    return true;
 }
 
-bool sketch_copy(struct sketch *k, const struct sketch *from, const struct whole *w, struct err *e)
+void sketch_copy(struct sketch *k, const struct sketch *from, const struct whole *w)
 {
     *k = *from;
-    k->spans = NULL;
-    k->faults = NULL;
-    if (!allocate_sketch(k, w, e))
-        return false;
+    allocate_sketch(k, w);
     memcpy(k->spans, from->spans, w->scenario->load_count * sizeof *k->spans);
     memcpy(k->faults, from->faults, w->plan->fault_count * sizeof *k->faults);
-    return true;
 }
 
 void sketch_fini(struct sketch *k)
