@@ -1,6 +1,8 @@
 // A growable byte buffer with a ceiling.
 //
-// The owner calls buf_init and buf_fini; buf_fini accepts a zeroed struct.
+// The owner calls buf_init and buf_fini; buf_fini accepts a zeroed struct. A buffer that only one
+// block needs is declared so:
+//     struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 // An append that would pass the ceiling, or finds no memory, returns false and adds nothing. So
 // does every later append, until buf_clear. The content is therefore always the beginning of what
 // was appended, without a gap. A caller need not check each append: at the end, the result of the
@@ -19,6 +21,8 @@ struct buf {
     size_t max; // the ceiling: most bytes that `data` may have
     bool failed;
 };
+
+#define BUF_INIT(most) ((struct buf){.max = (most)})
 
 void buf_init(struct buf *b, size_t max);
 void buf_fini(struct buf *b);

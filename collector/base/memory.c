@@ -92,3 +92,11 @@ void memory_add_text(char ***texts, size_t *count, const char *text)
     memory_grow(texts, *count, 1, sizeof **texts);
     (*texts)[(*count)++] = memory_copy(text);
 }
+
+void memory_free(void *pointer)
+{
+    void *bytes;
+
+    memcpy(&bytes, pointer, sizeof bytes);
+    free(bytes);
+}

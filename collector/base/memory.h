@@ -30,3 +30,6 @@ void memory_grow(void *items, size_t count, size_t more, size_t size);
 
 // Appends a copy of `text`, which the owner of the array frees.
 void memory_add_text(char ***texts, size_t *count, const char *text);
+
+// For FREED_BY: frees the bytes to which a pointer leads; `pointer` is the pointer's address.
+void memory_free(void *pointer);

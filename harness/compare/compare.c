@@ -229,8 +229,8 @@ static bool compare_metric(
 // runs.
 static bool compare_speed(struct comparison *c, struct err *e)
 {
-    double *base = memory_zeroed(c->base->count, sizeof *base);
-    double *new = memory_zeroed(c->new->count, sizeof *new);
+    double *base FREED_BY(memory_free) = memory_zeroed(c->base->count, sizeof *base);
+    double *new FREED_BY(memory_free) = memory_zeroed(c->new->count, sizeof *new);
     bool ok = true;
     // FALSE_ALARMS is divided among the rows that are really judged, so a scenario with few metrics
     // keeps the sharper test. Each test is two-sided: half of its share falls to worse, half to
@@ -245,8 +245,6 @@ static bool compare_speed(struct comparison *c, struct err *e)
     c->too_few = stats_smallest_p(c->base->count, c->new->count) > alpha;
     for (size_t i = 0; ok && i < JUDGED; i++)
         ok = compare_metric(c, i, base, new, alpha, e);
-    free(base);
-    free(new);
     return ok;
 }
 

@@ -220,7 +220,7 @@ bool print_markdown(const struct comparison *c, struct buf *out)
 // Returns half the distance between the quartiles of the runs.
 static double side_spread(const struct side *s, enum metric_id id)
 {
-    double *values = memory_zeroed(s->count, sizeof *values);
+    double *values FREED_BY(memory_free) = memory_zeroed(s->count, sizeof *values);
     size_t n = 0;
 
     for (size_t i = 0; i < s->count; i++) {
@@ -230,7 +230,6 @@ static double side_spread(const struct side *s, enum metric_id id)
     // stats_median sorts the values, which the next lines rely on.
     stats_median(values, n);
     double half = n > 0 ? (values[n - 1 - n / 4] - values[n / 4]) / 2 : 0;
-    free(values);
     return half;
 }
 

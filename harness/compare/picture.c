@@ -240,12 +240,10 @@ static void put_table(const struct comparison *c, struct buf *out)
 static void put_picture_text(const struct comparison *c,
     void (*print)(const struct comparison *c, struct buf *out), struct buf *out)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
-    buf_init(&text, 1 << 20);
     print(c, &text);
     append_escaped(out, buf_str(&text) ? text.data : "");
-    buf_fini(&text);
 }
 
 // Puts the program and the changed options of the first run of a side.

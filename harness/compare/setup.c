@@ -66,10 +66,10 @@ static void flatten_node(const struct node *n, const char *key, struct entries *
     if (n->kind == NODE_SCALAR)
         add_setting(all, key, n->text);
     for (const struct node *child = n->first; child; child = child->next, index++) {
-        char *path = child->key ? memory_format("%s%s%s", key, dot, child->key)
-                                : memory_format("%s%s%zu", key, dot, index);
+        char *path FREED_BY(memory_free) = child->key
+                                               ? memory_format("%s%s%s", key, dot, child->key)
+                                               : memory_format("%s%s%zu", key, dot, index);
         flatten_node(child, path, all);
-        free(path);
     }
 }
 
@@ -136,13 +136,10 @@ size_t setup_differences(
 static bool resolve_scenario(const char *folder, struct buf *out, struct err *e)
 {
     const struct overrides none = {0};
-    struct scenario s = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0};
     char path[PATH_MAX];
-    bool ok = path_join(path, folder, "scenario.yaml", e) && scenario_load(&s, path, &none, e) &&
-              (scenario_write(&s, out) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
-
-    scenario_fini(&s);
-    return ok;
+    return path_join(path, folder, "scenario.yaml", e) && scenario_load(&s, path, &none, e) &&
+           (scenario_write(&s, out) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
 }
 
 // False when the two runs were judged by different rules, or were made in different modes, such as
@@ -164,33 +161,28 @@ static bool same_rules(const struct stored *first, const struct stored *run, str
 // that may differ.
 static bool same_scenario(const struct buf *first, const struct stored *run, struct err *e)
 {
-    struct buf text, differences;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
+    struct buf differences FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
-    buf_init(&text, TEXT_MAX);
-    buf_init(&differences, TEXT_MAX);
     // The command line may have changed the scenario; the folder holds it as it was run.
     bool ok = resolve_scenario(run->folder, &text, e);
     if (ok && setup_differences(first->data, first->len, text.data, text.len, &differences) > 0)
         ok = err_set(e, ERR_USAGE, "compare: %s: not the same scenario: %s", run->scenario,
             buf_str(&differences) ? differences.data : "");
-    buf_fini(&text);
-    buf_fini(&differences);
     return ok;
 }
 
 bool setup_check(const struct side *base, const struct side *new, struct err *e)
 {
     const struct side *const sides[] = {base, new};
-    struct buf first;
+    struct buf first FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
-    buf_init(&first, TEXT_MAX);
     bool ok = base->count > 0 && resolve_scenario(base->runs[0].folder, &first, e);
     for (size_t k = 0; ok && k < 2; k++) {
         for (size_t i = 0; ok && i < sides[k]->count; i++)
             ok = same_rules(&base->runs[0], &sides[k]->runs[i], e) &&
                  same_scenario(&first, &sides[k]->runs[i], e);
     }
-    buf_fini(&first);
     return ok;
 }
 
@@ -282,14 +274,13 @@ static bool add_run_folder(struct side *s, const char *folder, struct err *e)
 
 bool collect_runs(struct side *s, const char *path, struct err *e)
 {
-    struct gathered g;
+    struct gathered g FREED_BY(gather_fini);
     bool ok = gather_results(&g, path, e) || err_prefix(e, "compare");
 
     for (size_t i = 0; ok && i < g.count; i++)
         ok = add_run_folder(s, g.folders[i], e);
     if (ok && g.count == 0)
         ok = err_set(e, ERR_USAGE, "compare: %.500s holds no result of a run", path);
-    gather_fini(&g);
     return ok;
 }
 

@@ -116,7 +116,7 @@ static void disk_on_read(
     fuse_req_t request, fuse_ino_t ino, size_t length, off_t offset, struct fuse_file_info *fi)
 {
     struct device *d = &server_of(request)->device;
-    char *data = memory_allocate(length);
+    char *data FREED_BY(memory_free) = memory_allocate(length);
 
     (void)ino;
     (void)fi;
@@ -124,7 +124,6 @@ static void disk_on_read(
         fuse_reply_buf(request, data, length);
     else
         fuse_reply_err(request, EIO);
-    free(data);
 }
 
 static void disk_on_write(fuse_req_t request, fuse_ino_t ino, const char *data, size_t length,

@@ -22,16 +22,14 @@ static bool draw_candidate(struct exploring *x, uint64_t number, struct candidat
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
     char name[40];
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
     struct err impossible;
 
     *c = (struct candidate){.number = number};
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)number);
-    buf_init(&text, TEXT_MAX);
     bool ok = exploring_path(x, c->path, "draws", name, e) &&
               (draw_scenario(limits, x->seed, number, &text) || err_memory(e)) &&
               file_write("out", c->path, &text, e);
-    buf_fini(&text);
     if (!ok)
         return false;
     ok = scenario_load(&c->scenario, c->path, &x->sets, &impossible) &&

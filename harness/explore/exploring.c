@@ -79,7 +79,7 @@ static bool read_promised(const struct exploring *x, int *promises, struct err *
     static const char key[] = "collector.promises=";
     static const struct origin nowhere = {.file = "draw", .line = 1, .column = 1};
     struct node *root = NULL;
-    struct scenario s = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0};
     bool is_set = false;
 
     bool ok = parse_yaml(&root, smallest, strlen(smallest), &nowhere, e);
@@ -95,7 +95,6 @@ static bool read_promised(const struct exploring *x, int *promises, struct err *
         needs_resolve(&s, x->options->collector, is_set);
         *promises = s.collector.promises;
     }
-    scenario_fini(&s);
     node_free(root);
     return ok;
 }
@@ -145,7 +144,7 @@ static bool read_only(struct exploring *x, struct err *e)
 static bool read_breaks(struct exploring *x, struct err *e)
 {
     const char *list = x->options->breaks;
-    char *words = memory_copy(list), *rest = NULL;
+    char *words FREED_BY(memory_free) = memory_copy(list), *rest = NULL;
     bool ok = true;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
@@ -158,7 +157,6 @@ static bool read_breaks(struct exploring *x, struct err *e)
             x->wanted[m->id] = true;
         ok = m || err_prefix(e, "--breaks");
     }
-    free(words);
     return ok;
 }
 
@@ -237,14 +235,13 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
 {
     struct draw_limits *limits = &x->limits[x->base_count];
     struct scenario s;
-    struct buf whole, kept;
+    struct buf whole FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
+    struct buf kept FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
     if (x->base_count == EXPLORING_BASES_MAX)
         return err_set(e, ERR_USAGE, "at most %d scenarios at a time", EXPLORING_BASES_MAX);
     if (!scenario_load(&s, path, &x->sets, e))
         return false;
-    buf_init(&whole, TEXT_MAX);
-    buf_init(&kept, TEXT_MAX);
     shorten_load(&s);
     bool ok = (scenario_write(&s, &whole) && buf_str(&whole) && copy_kept_keys(whole.data, &kept) &&
                   buf_str(&kept)) ||
@@ -258,22 +255,19 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
         limits->base_load_ns = scenario_load_ns(&s);
         limits->base_instances = s.collector.instances;
     }
-    buf_fini(&whole);
-    buf_fini(&kept);
     scenario_fini(&s);
     return ok;
 }
 
 static bool read_bases(struct exploring *x, struct err *e)
 {
-    struct paths paths = {0};
+    struct paths paths FREED_BY(locate_fini) = {0};
     bool ok = true;
 
     for (size_t i = 0; ok && x->options->args[i]; i++)
         ok = locate_scenarios(&paths, x->options->args[i], e);
     for (size_t i = 0; ok && i < paths.count; i++)
         ok = add_base(x, paths.items[i], e);
-    locate_fini(&paths);
     return ok;
 }
 

@@ -102,7 +102,7 @@ bool page_text(const struct page *p, struct buf *out)
 static void print_failure(const struct page *p, const struct failure *f, struct buf *out)
 {
     char broken[200];
-    struct buf command;
+    struct buf command FREED_BY(buf_fini) = BUF_INIT((size_t)4 * PATH_MAX);
 
     tried_broken_text(f->broken, broken, sizeof broken);
     // The name may be the broken invariant alone, which is not to be said twice.
@@ -121,11 +121,9 @@ static void print_failure(const struct page *p, const struct failure *f, struct 
     buf_append_str(out, ".</p>\n<p>");
     append_escaped(out, f->example);
     buf_append_str(out, "</p>\n<pre>");
-    buf_init(&command, (size_t)4 * PATH_MAX);
     print_found_command(p, f, &command);
     if (buf_str(&command))
         append_escaped(out, command.data);
-    buf_fini(&command);
     buf_append_str(out, "</pre>\n");
 }
 

@@ -25,18 +25,15 @@ static const int64_t shrink_end_ns = 40 * NS_PER_S; // longest wait for a shrink
 static bool store_found(struct exploring *x, struct failure *f, struct scenario *s, struct err *e)
 {
     char file[FAILURE_NAME_MAX + 8], summary[300], broken[160], path[1000];
-    struct buf yaml;
+    struct buf yaml FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
     tried_broken_text(f->broken, broken, sizeof broken);
     snprintf(summary, sizeof summary, "Explore found this in draw %llu of seed %llu: %s.",
         (unsigned long long)f->draw, (unsigned long long)x->seed, broken);
     snprintf(file, sizeof file, "%s.yaml", f->name);
-    buf_init(&yaml, TEXT_MAX);
-    bool ok = exploring_path(x, path, "found", file, e) && scenario_replace(&s->name, f->name, e) &&
-              scenario_replace(&s->summary, summary, e) &&
-              (scenario_write(s, &yaml) || err_memory(e)) && file_write("out", path, &yaml, e);
-    buf_fini(&yaml);
-    return ok;
+    return exploring_path(x, path, "found", file, e) && scenario_replace(&s->name, f->name, e) &&
+           scenario_replace(&s->summary, summary, e) &&
+           (scenario_write(s, &yaml) || err_memory(e)) && file_write("out", path, &yaml, e);
 }
 
 // Loads the shrunk scenario, which has the changes by --set already, or else the drawn one.

@@ -195,15 +195,13 @@ static void fill_notify_queue(struct busy *s)
 // Begins to connect as an ordinary role. May return NULL; was_refused and PQfinish accept that.
 static PGconn *begin_connecting(const struct server *server)
 {
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
     PGconn *conn = NULL;
 
-    buf_init(&conninfo, 4096);
     if (server->provider->conninfo(server, MIGRATE_STRANGER, server->database, &conninfo) &&
         buf_str(&conninfo))
         conn = PQconnectStart(conninfo.data);
     sql_drop_notices(conn);
-    buf_fini(&conninfo);
     // Only with this setting does libpq report the SQLSTATE of a connection that failed.
     PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
     return conn;

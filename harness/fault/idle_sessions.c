@@ -78,10 +78,9 @@ static bool close_transaction(struct fault_context *c, struct horizon *h, struct
     if (!*h->prepared)
         return sql_exec(h->conn, "ROLLBACK", e);
     snprintf(sql, sizeof sql, "ROLLBACK PREPARED '%s'", h->prepared);
-    PGconn *conn = connect_without_timeout(c, c->server->superuser, h->database, e);
-    bool ok = conn && sql_exec(conn, sql, e);
-    PQfinish(conn);
-    return ok;
+    PGconn *conn FREED_BY(sql_finish) =
+        connect_without_timeout(c, c->server->superuser, h->database, e);
+    return conn && sql_exec(conn, sql, e);
 }
 
 // Fills in the evidence. False when the transaction had ended already, or when nobody can tell.

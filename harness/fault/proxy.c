@@ -85,19 +85,16 @@ failed:
 static bool may_stand_before(const struct server *server, struct err *e)
 {
     struct sockaddr_storage at;
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(8192);
     socklen_t len;
 
     if (!server->conninfo)
         return true;
-    buf_init(&conninfo, 8192);
-    bool ok = (server->provider->conninfo(server, server->superuser, server->database, &conninfo) &&
-                  buf_str(&conninfo)) ||
-              err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    ok = ok && server->provider->address(server, &at, &len, e) &&
-         clear_text_allowed(conninfo.data, (const struct sockaddr *)&at, e);
-    buf_fini(&conninfo);
-    return ok;
+    return ((server->provider->conninfo(server, server->superuser, server->database, &conninfo) &&
+                buf_str(&conninfo)) ||
+               err_set(e, ERR_INTERNAL, "the conninfo is too long")) &&
+           server->provider->address(server, &at, &len, e) &&
+           clear_text_allowed(conninfo.data, (const struct sockaddr *)&at, e);
 }
 
 struct proxy *proxy_start(const struct server *server, struct err *e)

@@ -143,7 +143,7 @@ static bool serve(const char *conninfo)
 int main(int argc, char *argv[])
 {
     const struct server server = {.provider = &provider};
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
     struct err e = {0};
 
     if (argc < 2) {
@@ -151,7 +151,6 @@ int main(int argc, char *argv[])
         return 64;
     }
     socket_path = argv[1];
-    buf_init(&conninfo, 4096);
     struct proxy *proxy = proxy_start(&server, &e);
     bool ok = proxy && proxy_conninfo(proxy, &conninfo) && buf_str(&conninfo);
     if (ok && argc > 2 && strcmp(argv[2], "serve") == 0)
@@ -161,6 +160,5 @@ int main(int argc, char *argv[])
     if (!ok)
         fprintf(stderr, "proxy_bench: %s\n", e.text);
     proxy_free(proxy);
-    buf_fini(&conninfo);
     return ok ? 0 : 1;
 }

@@ -32,12 +32,10 @@ static bool hash_scenarios(
     bool ok = true;
 
     for (size_t i = 0; ok && i < count; i++) {
-        struct buf text;
-        buf_init(&text, SCENARIO_TEXT_MAX);
+        struct buf text FREED_BY(buf_fini) = BUF_INIT(SCENARIO_TEXT_MAX);
         ok = (scenario_write(&scenarios[i], &text) && buf_str(&text)) || err_memory(e);
         if (ok)
             *hash = command_record_hash(*hash, text.data);
-        buf_fini(&text);
     }
     return ok;
 }

@@ -6,14 +6,12 @@
 // Returns an override such as "collector.promises=[no_loss, order]", which the caller frees.
 static char *promises_override(int promises)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1000);
 
-    buf_init(&text, 1000);
     buf_append_str(&text, "collector.promises=[");
     needs_words(promises, &text);
     buf_append_char(&text, ']');
     char *override = memory_copy(buf_str(&text));
-    buf_fini(&text);
     return override;
 }
 
@@ -21,7 +19,7 @@ static char *promises_override(int promises)
 // foreign), and the promises that its manifest names.
 static bool take_subject(struct subject_sets *sets, const char *name, struct err *e)
 {
-    struct manifest m = {0};
+    struct manifest m FREED_BY(manifest_fini) = {0};
     bool ok = manifest_load(&m, name, e);
 
     if (ok) {
@@ -29,7 +27,6 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
         sets->texts[1] = memory_copy("collector.layout=foreign");
         sets->texts[2] = promises_override(m.promises.flags);
     }
-    manifest_fini(&m);
     return ok;
 }
 
@@ -65,11 +62,10 @@ void subjects_sets_fini(struct subject_sets *sets)
 // True when the scenario's subject puts the jobs by a client of its own.
 static bool has_own_client(const struct scenario *s)
 {
-    struct manifest m = {0};
+    struct manifest m FREED_BY(manifest_fini) = {0};
     struct err ignored;
     bool client = manifest_load(&m, s->collector.subject, &ignored) && manifest_is_client(&m);
 
-    manifest_fini(&m);
     return client;
 }
 
@@ -108,13 +104,12 @@ bool subjects_list(struct err *e)
     puts("\nSubjects (run --subject NAME):");
     printf("  %-22s %s\n", SUBJECT_MAILROOM, "the reference collector, or --collector: mail lines");
     for (size_t i = 0; ok && names[i]; i++) {
-        struct manifest m = {0};
+        struct manifest m FREED_BY(manifest_fini) = {0};
         ok = manifest_load(&m, names[i], e);
         if (ok)
             printf("  %-22s %s (%s)\n", m.name, m.summary,
                 strcmp(m.why_not_installable, MANIFEST_NONE) == 0 ? m.version
                                                                   : "not installable here");
-        manifest_fini(&m);
     }
     manifest_names_free(names);
     return ok;

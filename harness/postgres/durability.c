@@ -51,7 +51,7 @@ static bool has_volatile(char *mount)
 void durability_find_mount(
     FILE *mounts, const char *key, char *filesystem, size_t size, bool *is_volatile)
 {
-    char *line = NULL, device[32], place[PATH_MAX];
+    char *line FREED_BY(memory_free) = NULL, device[32], place[PATH_MAX];
     size_t capacity = 0;
 
     snprintf(filesystem, size, "unknown");
@@ -67,7 +67,6 @@ void durability_find_mount(
         snprintf(filesystem, size, "%.*s", (int)strcspn(rest + 3, " "), rest + 3);
         *is_volatile = has_volatile(rest + 3);
     }
-    free(line);
 }
 
 // Finds the file system on this machine that holds `dir`.
@@ -141,7 +140,7 @@ static bool find_mount_there(const struct server *s, const char *dir,
     struct durability_proof *proof, bool *is_volatile, struct err *e)
 {
     static const char *const argv[] = {"cat", "/proc/self/mountinfo", NULL};
-    char *text = memory_allocate(MOUNTS_MAX);
+    char *text FREED_BY(memory_free) = memory_allocate(MOUNTS_MAX);
     FILE *mounts = NULL;
 
     bool ok = s->provider->exec(s, argv, text, MOUNTS_MAX, e) &&
@@ -152,7 +151,6 @@ static bool find_mount_there(const struct server *s, const char *dir,
             mounts, dir, proof->filesystem, sizeof proof->filesystem, is_volatile);
     if (mounts)
         fclose(mounts);
-    free(text);
     return ok;
 }
 

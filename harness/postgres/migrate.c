@@ -26,26 +26,20 @@ static bool await_members(const struct server *s, struct err *e)
 // Creates the run's database, and waits until each member of a cluster has it.
 static bool create_database(const struct server *s, struct err *e)
 {
-    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    PGconn *conn FREED_BY(sql_finish) = provider_connect(s, s->superuser, "postgres", e);
     char sql[128];
 
     snprintf(sql, sizeof sql, "CREATE DATABASE %s", s->database);
-    bool ok = conn && sql_exec(conn, sql, e) && await_members(s, e);
-
-    PQfinish(conn);
-    return ok;
+    return conn && sql_exec(conn, sql, e) && await_members(s, e);
 }
 
 static bool apply_file(PGconn *conn, const char *path, struct err *e)
 {
-    struct buf sql;
+    struct buf sql FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
     // The whole file goes out as one query, so each migration is one transaction.
-    buf_init(&sql, 1 << 20);
-    bool ok = path_read(path, &sql, ERR_SYSTEM, e) &&
-              (sql_exec(conn, sql.data, e) || err_prefix(e, "%s", path));
-    buf_fini(&sql);
-    return ok;
+    return path_read(path, &sql, ERR_SYSTEM, e) &&
+           (sql_exec(conn, sql.data, e) || err_prefix(e, "%s", path));
 }
 
 // Finds the migrations. Their names begin with six digits, so glob returns them in order.

@@ -61,10 +61,8 @@ static bool send_probe_query(struct probe *p, struct err *e)
     const char *params[] = {number};
 
     snprintf(number, sizeof number, "%zu", p->count);
-    PGresult *row = sql_query(p->conn, p->sql, 1, params, e);
-    bool ok = row && PQntuples(row) == 1;
-    PQclear(row);
-    return ok;
+    PGresult *row FREED_BY(sql_clear) = sql_query(p->conn, p->sql, 1, params, e);
+    return row && PQntuples(row) == 1;
 }
 
 // Takes one sample. A sample that has to connect sends no query, because the first query on a

@@ -6,15 +6,13 @@
 PGconn *provider_connect(
     const struct server *s, const char *role, const char *dbname, struct err *e)
 {
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
     PGconn *conn = NULL;
 
-    buf_init(&conninfo, 4096);
     if (s->provider->conninfo(s, role, dbname, &conninfo) && buf_str(&conninfo))
         conn = sql_connect(conninfo.data, e);
     else
         err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    buf_fini(&conninfo);
     return conn;
 }
 

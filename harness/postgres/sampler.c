@@ -102,8 +102,9 @@ static bool sample_counters(struct sampler *s, struct sample *sample)
     struct err ignored;
     // Version 17 moved the counts of checkpoints to pg_stat_checkpointer.
     bool before_17 = PQserverVersion(s->conn) < 170000;
-    PGresult *counters = sql_query(s->conn, postgres_sql_sample, 0, NULL, &ignored);
-    PGresult *checkpoints = sql_query(s->conn,
+    PGresult *counters FREED_BY(sql_clear) =
+        sql_query(s->conn, postgres_sql_sample, 0, NULL, &ignored);
+    PGresult *checkpoints FREED_BY(sql_clear) = sql_query(s->conn,
         before_17 ? postgres_sql_checkpoints : postgres_sql_checkpoints_17, 0, NULL, &ignored);
     bool ok = PQntuples(counters) == 1 && PQntuples(checkpoints) == 1;
 
@@ -116,8 +117,6 @@ static bool sample_counters(struct sampler *s, struct sample *sample)
         sample->database_bytes = sample_number(counters, 5);
         sample->checkpoints = sample_number(checkpoints, 0);
     }
-    PQclear(counters);
-    PQclear(checkpoints);
     return ok;
 }
 

@@ -124,7 +124,7 @@ static void name_statement(const char *sql, char name[80])
 
 bool sql_exec(PGconn *conn, const char *sql, struct err *e)
 {
-    PGresult *result = PQexec(conn, sql);
+    PGresult *result FREED_BY(sql_clear) = PQexec(conn, sql);
     ExecStatusType status = PQresultStatus(result);
     bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 
@@ -133,7 +133,6 @@ bool sql_exec(PGconn *conn, const char *sql, struct err *e)
         name_statement(sql, doing);
         sql_fail(conn, result, doing, e);
     }
-    PQclear(result);
     return ok;
 }
 
@@ -165,4 +164,14 @@ bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err
         err_set(e, ERR_SQL, "%.60s: no row", sql);
     PQclear(result);
     return ok;
+}
+
+void sql_clear(PGresult **result)
+{
+    PQclear(*result);
+}
+
+void sql_finish(PGconn **conn)
+{
+    PQfinish(*conn);
 }

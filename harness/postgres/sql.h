@@ -29,6 +29,10 @@ MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, s
 // a fault has caused on purpose. The server's log has them as well. Accepts NULL.
 void sql_drop_notices(PGconn *conn);
 
+// For FREED_BY: call PQclear and PQfinish; both accept NULL.
+void sql_clear(PGresult **result);
+void sql_finish(PGconn **conn);
+
 // Fills the error with one line: `doing`, then the message of the result or, if that is NULL, of
 // the connection. Adds the SQLSTATE. Returns false.
 bool sql_fail(PGconn *conn, const PGresult *result, const char *doing, struct err *e);

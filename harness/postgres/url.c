@@ -71,7 +71,7 @@ static bool url_open(struct server *s, const struct scenario_postgres *want, str
 // databases.
 static bool roll_back_left_transactions(const struct server *s, PGconn *conn, struct err *e)
 {
-    PGresult *left = sql_query(conn,
+    PGresult *left FREED_BY(sql_clear) = sql_query(conn,
         "SELECT database, format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts"
         " WHERE gid LIKE 'mailproof-%' AND database LIKE 'mailproof\\_%'",
         0, NULL, e);
@@ -79,11 +79,10 @@ static bool roll_back_left_transactions(const struct server *s, PGconn *conn, st
 
     // A prepared transaction can be rolled back only from within its own database.
     for (int i = 0; ok && i < PQntuples(left); i++) {
-        PGconn *there = provider_connect(s, s->superuser, PQgetvalue(left, i, 0), e);
+        PGconn *there FREED_BY(sql_finish) =
+            provider_connect(s, s->superuser, PQgetvalue(left, i, 0), e);
         ok = there && sql_exec(there, PQgetvalue(left, i, 1), e);
-        PQfinish(there);
     }
-    PQclear(left);
     return ok;
 }
 
@@ -92,7 +91,7 @@ static bool roll_back_left_transactions(const struct server *s, PGconn *conn, st
 // such databases itself. DROP DATABASE waits a few seconds for a session that is just ending.
 static bool remove_left_databases(const struct server *s, PGconn *conn, struct err *e)
 {
-    PGresult *left = sql_query(conn,
+    PGresult *left FREED_BY(sql_clear) = sql_query(conn,
         "SELECT format('DROP DATABASE %I', datname) FROM pg_database AS d"
         " WHERE datname ~ '^mailproof_([0-9a-f]{8}|cut_[0-9]+|other)$'"
         " AND shobj_description(d.oid, 'pg_database') IS DISTINCT FROM '" KEPT_MARK "'"
@@ -102,7 +101,6 @@ static bool remove_left_databases(const struct server *s, PGconn *conn, struct e
 
     for (int i = 0; ok && i < PQntuples(left); i++)
         ok = sql_exec(conn, PQgetvalue(left, i, 0), e);
-    PQclear(left);
     return ok;
 }
 

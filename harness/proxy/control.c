@@ -61,13 +61,11 @@ static void accept_clients(struct control *c)
 static bool answer_command(
     struct control_client *client, const char *line, control_obey *obey, void *arg)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&text, 1 << 16);
     bool go_on = obey(arg, line, &text);
     if (buf_str(&text) && send(client->fd, text.data, text.len, MSG_NOSIGNAL) != (ssize_t)text.len)
         drop_client(client);
-    buf_fini(&text);
     return go_on;
 }
 
@@ -165,14 +163,12 @@ bool script_parse(struct script *s, const char *text, struct err *e)
 
 bool script_read(struct script *s, const char *path, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(SCRIPT_MAX);
 
     *s = (struct script){0};
-    buf_init(&text, SCRIPT_MAX);
-    bool ok = path_read(path, &text, ERR_USAGE, e) &&
-              (script_parse(s, text.data, e) || err_prefix(e, "%.200s", path));
-    buf_fini(&text);
-    return ok || err_prefix(e, "--script");
+    return (path_read(path, &text, ERR_USAGE, e) &&
+               (script_parse(s, text.data, e) || err_prefix(e, "%.200s", path))) ||
+           err_prefix(e, "--script");
 }
 
 void script_fini(struct script *s)

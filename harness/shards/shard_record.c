@@ -34,7 +34,7 @@ static bool take_head(struct record *r, json_t *head, struct err *e)
 // that the shard is finished.
 static bool take_record_line(struct record *r, char *text, bool *finished, struct err *e)
 {
-    json_t *line = json_loads(text, 0, NULL);
+    json_t *line FREED_BY(json_decrefp) = json_loads(text, 0, NULL);
     bool ok = json_is_object(line) || err_set(e, ERR_USAGE, "this is no JSON object");
 
     if (ok && !r->head) {
@@ -46,7 +46,6 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
         if (!*finished)
             json_array_append(r->lines, line);
     }
-    json_decref(line);
     return ok;
 }
 
@@ -56,7 +55,7 @@ static bool take_record_line(struct record *r, char *text, bool *finished, struc
 static bool take_record_lines(
     struct record *r, FILE *file, off_t *whole, bool *half, bool *finished, struct err *e)
 {
-    char *text = NULL;
+    char *text FREED_BY(memory_free) = NULL;
     size_t size = 0;
     ssize_t len;
     bool ok = true;
@@ -66,7 +65,6 @@ static bool take_record_lines(
         ok = *half || take_record_line(r, text, finished, e) || err_prefix(e, "line %d", number);
         *whole += *half ? 0 : len;
     }
-    free(text);
     return ok;
 }
 
@@ -241,10 +239,8 @@ bool record_finish(struct record *r, struct err *e)
         remove_record(r);
         return true;
     }
-    json_t *line = json_pack("{s:b}", "finished", 1);
-    bool ok = write_record_line(r, line, e);
-    json_decref(line);
-    return ok;
+    json_t *line FREED_BY(json_decrefp) = json_pack("{s:b}", "finished", 1);
+    return write_record_line(r, line, e);
 }
 
 void record_forget(struct record *r)
@@ -285,7 +281,7 @@ static int by_number(const void *a, const void *b)
 json_t *record_sorted(const struct record *r)
 {
     size_t count = json_array_size(r->lines);
-    struct item_line *item_lines = memory_zeroed(count, sizeof *item_lines);
+    struct item_line *item_lines FREED_BY(memory_free) = memory_zeroed(count, sizeof *item_lines);
     json_t *sorted = json_array();
 
     for (size_t i = 0; i < count; i++)
@@ -295,7 +291,6 @@ json_t *record_sorted(const struct record *r)
     qsort(item_lines, count, sizeof *item_lines, by_number);
     for (size_t i = 0; i < count; i++)
         json_array_append(sorted, json_array_get(r->lines, item_lines[i].at));
-    free(item_lines);
     return sorted;
 }
 

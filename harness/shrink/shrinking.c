@@ -133,32 +133,27 @@ static bool write_trace(const struct shrinking *h, struct load_phase *p, struct 
 {
     const char *slash = strrchr(h->output, '/');
     char name[160], path[PATH_MAX];
-    struct buf times;
+    struct buf times FREED_BY(buf_fini) = BUF_INIT(FILE_MAX);
 
     snprintf(name, sizeof name, "%s-%s", h->name, p->file);
     if (snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - h->output) + 1 : 0, h->output,
             name) >= (int)sizeof path)
         return err_set(e, ERR_USAGE, "--output: the path is too long");
-    buf_init(&times, FILE_MAX);
-    bool ok = trace_write(p, &times) && scenario_replace(&p->file, name, e) &&
-              file_write("output", path, &times, e);
-    buf_fini(&times);
-    return ok;
+    return trace_write(p, &times) && scenario_replace(&p->file, name, e) &&
+           file_write("output", path, &times, e);
 }
 
 // Writes the small scenario, and reads it again to be sure that it can be run.
 static bool write_small_scenario(const struct shrinking *h, const struct scenario *s, struct err *e)
 {
     struct scenario again;
-    struct buf yaml;
+    struct buf yaml FREED_BY(buf_fini) = BUF_INIT(FILE_MAX);
 
-    buf_init(&yaml, FILE_MAX);
     bool ok = (scenario_write(s, &yaml) || err_memory(e)) &&
               file_write("output", h->output, &yaml, e) &&
               scenario_load(&again, h->output, NULL, e);
     if (ok)
         scenario_fini(&again);
-    buf_fini(&yaml);
     return ok;
 }
 
@@ -184,8 +179,8 @@ static double run_seconds(const char *folder)
 {
     char scenario[PATH_MAX], path[PATH_MAX];
     struct overrides none = {0};
-    struct history history = {0};
-    struct scenario s = {0};
+    struct history history FREED_BY(history_fini) = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0};
     double seconds = NAN;
     struct err e;
 
@@ -193,8 +188,6 @@ static double run_seconds(const char *folder)
         path_join(path, folder, HISTORY_NAME, &e) && scenario_load(&s, scenario, &none, &e) &&
         history_read(&history, path, &s, &e))
         seconds = ledger_seconds(&history.ledger, history.ledger.drain_end_ns);
-    history_fini(&history);
-    scenario_fini(&s);
     return seconds;
 }
 
@@ -233,15 +226,13 @@ static void print_confirmation(const struct shrinking *h, const struct confirmat
 // Prints the command that repeats the small scenario, with --repeat if not every run fails.
 static void tell_repeat(const struct shrinking *h, const struct confirmation *c)
 {
-    struct buf command;
+    struct buf command FREED_BY(buf_fini) = BUF_INIT((size_t)4 * PATH_MAX);
 
-    buf_init(&command, (size_t)4 * PATH_MAX);
     bool ok = report_repeat_of(h->output, &h->scenario, h->options->collector, &command);
     if (c->failed < c->asked)
         buf_append_str(&command, " --repeat 5");
     if (ok && buf_str(&command))
         printf("  repeat      %s\n", command.data);
-    buf_fini(&command);
 }
 
 bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct err *e)

@@ -76,12 +76,10 @@ void cluster_fini(struct cluster *c)
 static PGconn *connect_to_member(
     const struct server *s, const struct target *t, size_t n, bool *there, struct err *e)
 {
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
-    buf_init(&conninfo, 4096);
     *there = target_one_of(t, n, s->superuser, "postgres", &conninfo) && buf_str(&conninfo);
     PGconn *conn = *there ? sql_connect(conninfo.data, e) : NULL;
-    buf_fini(&conninfo);
     return conn;
 }
 

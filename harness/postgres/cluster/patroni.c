@@ -114,21 +114,18 @@ static bool write_patroni_file(
 // Writes a configuration for each member, and the proxy's.
 static bool write_configs(const struct patroni *p, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 20);
     char member[8], name[16];
     bool ok = true;
 
-    buf_init(&text, 1 << 20);
     for (int i = 0; ok && i < PATRONI_MEMBERS; i++) {
         buf_clear(&text);
         snprintf(name, sizeof name, "%s.yml", patroni_member(i, member));
         ok = patroni_render(&p->at, i, &text, e) && write_patroni_file(p, name, &text, e);
     }
     buf_clear(&text);
-    ok = ok && patroni_render_proxy(&p->at, &text, e) &&
-         write_patroni_file(p, "haproxy.cfg", &text, e);
-    buf_fini(&text);
-    return ok;
+    return ok && patroni_render_proxy(&p->at, &text, e) &&
+           write_patroni_file(p, "haproxy.cfg", &text, e);
 }
 
 // Sets the superuser's password in `data` before any member runs, because standbys sign in with it

@@ -64,7 +64,7 @@ bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     char program[PATH_MAX], wal[PATH_MAX], timeline[16];
-    char *text = memory_allocate(DUMP_MAX);
+    char *text FREED_BY(memory_free) = memory_allocate(DUMP_MAX);
     struct err ended;
 
     snprintf(timeline, sizeof timeline, "%d", left->timeline);
@@ -80,6 +80,5 @@ bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_
              err_set(e, ERR_SYSTEM, "pg_waldump: %.200s", text);
     if (ok)
         timeline_count_commits(text, left);
-    free(text);
     return ok;
 }

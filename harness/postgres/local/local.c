@@ -417,12 +417,10 @@ static bool local_settle(struct server *s, struct err *e)
         return false;
     if (!l->crashable)
         return true;
-    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    PGconn *conn FREED_BY(sql_finish) = provider_connect(s, s->superuser, "postgres", e);
     // pages_make: the pages that a later cut may tear.
-    bool ok =
-        conn && pages_make(conn, e) && sql_exec(conn, "CHECKPOINT", e) && disk_settle(&l->disk, e);
-    PQfinish(conn);
-    return ok;
+    return conn && pages_make(conn, e) && sql_exec(conn, "CHECKPOINT", e) &&
+           disk_settle(&l->disk, e);
 }
 
 static struct disk *local_disk(const struct server *s)

@@ -129,11 +129,10 @@ bool pages_count_torn(struct pages *p, int *torn, struct err *e)
     *torn = 0;
     if (!p->before)
         return true;
-    unsigned char *after = read_pages(p->path, e);
+    unsigned char *after FREED_BY(memory_free) = read_pages(p->path, e);
     for (size_t i = 0; after && i < PAGES; i++)
         *torn += is_page_torn(p, p->before + i * PAGE_BYTES, after + i * PAGE_BYTES);
     bool ok = after != NULL;
-    free(after);
     pages_fini(p);
     return ok;
 }

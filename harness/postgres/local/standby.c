@@ -46,7 +46,7 @@ static bool wait_until_true(const struct server *s, const char *sql, struct err 
     const struct local *l = s->state;
     int64_t deadline = clock_now_ns() + ready_limit_ns;
     char value[16] = "";
-    PGconn *conn = connect_to_port(s, l->port, e);
+    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
     bool ok = conn != NULL;
 
     while (ok && strcmp(value, "t") != 0) {
@@ -56,7 +56,6 @@ static bool wait_until_true(const struct server *s, const char *sql, struct err 
         if (ok && !interrupt_sleep_until(clock_now_ns() + poll_ns))
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    PQfinish(conn);
     return ok;
 }
 
