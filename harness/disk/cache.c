@@ -140,7 +140,7 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
     struct rng rng;
     size_t count;
     bool ok = true;
-    struct version *all = list_versions(c, &count);
+    struct version *all FREED_BY(memory_free) = list_versions(c, &count);
 
     rng_init(&rng, seed, 0);
     const double survives = shares[seed % (sizeof shares / sizeof *shares)];
@@ -158,6 +158,5 @@ bool cache_choose(const struct cache *c, uint64_t seed, cache_put_fn *put, void 
         out->sectors++;
         out->kept += !is_lost && chosen == to - 1; // only a sector with its last write counts
     }
-    free(all);
     return ok || err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
 }

@@ -100,7 +100,7 @@ static uint64_t count_word_sectors(const struct device *d, const void *data, siz
 // Remembers the bytes that the write replaces, then writes.
 static bool take_write(struct device *d, uint64_t offset, const void *data, uint32_t length)
 {
-    unsigned char *before = memory_allocate(length);
+    unsigned char *before FREED_BY(memory_free) = memory_allocate(length);
     struct err unsaid; // not shown: the machine only learns that its write failed
     bool ok = device_read(d, offset, before, length);
 
@@ -110,7 +110,6 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
         ok = replay_remember(d->replay, offset, length, before, data);
     else if (ok)
         cache_add(&d->cache, offset, length, before, data);
-    free(before);
     // The write is in the cache, also if the image cannot be written. evict_oldest takes its
     // sectors off again.
     if (ok)

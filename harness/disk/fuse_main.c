@@ -327,7 +327,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "mailproof-disk FOLDER: a part of mailproof, which starts it\n");
         return 64; // EX_USAGE
     }
-    struct server *s = memory_zeroed(1, sizeof *s);
+    struct server *s FREED_BY(memory_free) = memory_zeroed(1, sizeof *s);
     signal(SIGPIPE, SIG_IGN);
     s->device = (struct device)DEVICE_INIT;
     // A member of the harness's mount namespace would keep the mount alive, and so itself.
@@ -343,6 +343,5 @@ int main(int argc, char **argv)
     if (s->session)
         fuse_session_destroy(s->session);
     device_close(&s->device);
-    free(s);
     return ok ? 0 : 70; // EX_SOFTWARE
 }

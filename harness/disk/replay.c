@@ -148,11 +148,10 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
             return err_set(e, ERR_SYSTEM, "the disk's record has no such flush");
         if (entry.kind == LOGGED_FLUSH)
             break;
-        unsigned char *before = memory_allocate(entry.length);
+        unsigned char *before FREED_BY(memory_free) = memory_allocate(entry.length);
         bool ok = device_read(d, entry.offset, before, entry.length) &&
                   device_put(d, entry.offset, r->data, entry.length);
         cache_add(cache, entry.offset, entry.length, before, r->data);
-        free(before);
         if (!ok)
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
     }

@@ -161,7 +161,7 @@ void patient_breaks(struct patient *p, const char *advice, const char *fmt, ...)
 bool patient_ask(struct patient *p, PGconn *conn, const char *sql, char *out, size_t size)
 {
     struct err why;
-    PGresult *result = sql_query(conn, sql, 0, NULL, &why);
+    PGresult *result FREED_BY(sql_clear) = sql_query(conn, sql, 0, NULL, &why);
 
     if (!result) {
         patient_breaks(
@@ -169,7 +169,6 @@ bool patient_ask(struct patient *p, PGconn *conn, const char *sql, char *out, si
         return false;
     }
     snprintf(out, size, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
-    PQclear(result);
     return true;
 }
 

@@ -124,7 +124,7 @@ static bool limit_draws(struct exploring *x, struct err *e)
 // Reads --only: draw numbers, modes and verbs, separated by commas.
 static bool read_only(struct exploring *x, struct err *e)
 {
-    char *words = memory_copy(x->options->explore.only), *rest = NULL;
+    char *words FREED_BY(memory_free) = memory_copy(x->options->explore.only), *rest = NULL;
     bool ok = true;
 
     for (char *word = words ? strtok_r(words, ",", &rest) : NULL; ok && word;
@@ -136,7 +136,6 @@ static bool read_only(struct exploring *x, struct err *e)
     }
     if (ok && x->numbers && x->options->explore.draws)
         ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
-    free(words);
     return ok && limit_draws(x, e);
 }
 
@@ -234,7 +233,7 @@ static void shorten_load(struct scenario *s)
 static bool add_base(struct exploring *x, const char *path, struct err *e)
 {
     struct draw_limits *limits = &x->limits[x->base_count];
-    struct scenario s;
+    struct scenario s FREED_BY(scenario_fini) = {0};
     struct buf whole FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
     struct buf kept FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
@@ -243,20 +242,17 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
     if (!scenario_load(&s, path, &x->sets, e))
         return false;
     shorten_load(&s);
-    bool ok = (scenario_write(&s, &whole) && buf_str(&whole) && copy_kept_keys(whole.data, &kept) &&
-                  buf_str(&kept)) ||
-              err_memory(e);
-    if (ok) {
-        x->bases[x->base_count] = memory_copy(kept.data);
-        // The limits that --only sets hold for each base. They are in limits[0], which the first
-        // base completes.
-        *limits = x->limits[0];
-        limits->base = x->bases[x->base_count++];
-        limits->base_load_ns = scenario_load_ns(&s);
-        limits->base_instances = s.collector.instances;
-    }
-    scenario_fini(&s);
-    return ok;
+    if (!scenario_write(&s, &whole) || !buf_str(&whole) || !copy_kept_keys(whole.data, &kept) ||
+        !buf_str(&kept))
+        return err_memory(e);
+    x->bases[x->base_count] = memory_copy(kept.data);
+    // The limits that --only sets hold for each base. They are in limits[0], which the first base
+    // completes.
+    *limits = x->limits[0];
+    limits->base = x->bases[x->base_count++];
+    limits->base_load_ns = scenario_load_ns(&s);
+    limits->base_instances = s.collector.instances;
+    return true;
 }
 
 static bool read_bases(struct exploring *x, struct err *e)

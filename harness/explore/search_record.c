@@ -209,7 +209,7 @@ static void free_findings(struct journal *j)
 
 bool journal_sort(struct journal *j, struct err *e)
 {
-    json_t *sorted = record_sorted(&j->record), *line;
+    json_t *sorted FREED_BY(json_decrefp) = record_sorted(&j->record), *line;
     bool ok = true;
     size_t i;
 
@@ -220,7 +220,6 @@ bool journal_sort(struct journal *j, struct err *e)
     {
         ok = ok && read_journal_line(j, line, e);
     }
-    json_decref(sorted);
     fold_failures(j);
     return ok;
 }

@@ -50,7 +50,7 @@ static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err 
 {
     struct failure f = {
         .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
-    struct scenario small = {0};
+    struct scenario small FREED_BY(scenario_fini) = {0};
 
     // The suspect is over in any case, because one that cannot be stored must not be tried again
     // and again.
@@ -67,7 +67,6 @@ static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err 
             f.confirmed > 0 ? "failed again" : "could not be repeated", f.confirmed, f.asked,
             file_stays ? ", as before" : "");
     fflush(stdout);
-    scenario_fini(&small);
     if (*s->output)
         unlink(s->output);
     return ok;

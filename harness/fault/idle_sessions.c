@@ -88,14 +88,13 @@ static bool was_in_progress(
     struct fault_context *c, const struct horizon *h, struct fault_record *r, struct err *e)
 {
     const char *params[] = {h->xid};
-    PGresult *result = fault_admin(c, e)
-                           ? sql_query(c->admin, "SELECT pg_xact_status($1::xid8)", 1, params, e)
-                           : NULL;
+    PGresult *result FREED_BY(sql_clear) =
+        fault_admin(c, e) ? sql_query(c->admin, "SELECT pg_xact_status($1::xid8)", 1, params, e)
+                          : NULL;
 
     if (!result)
         return false;
     bool open = strcmp(PQgetvalue(result, 0, 0), "in progress") == 0;
-    PQclear(result);
     snprintf(r->evidence, sizeof r->evidence, "%s transaction %s was open until the end",
         *h->prepared ? "prepared" : "writing", h->xid);
     return open || err_set(e, ERR_SYSTEM, "transaction %s had ended before its time", h->xid);

@@ -43,11 +43,10 @@ static const struct provider provider = {.name = "bench", .address = address_of_
 static bool timed(PGconn *conn, const char *question, int64_t *took_ns, struct err *e)
 {
     int64_t began_ns = clock_now_ns();
-    PGresult *result = PQexec(conn, question);
+    PGresult *result FREED_BY(sql_clear) = PQexec(conn, question);
     bool ok = PQresultStatus(result) == PGRES_TUPLES_OK;
 
     *took_ns = clock_now_ns() - began_ns;
-    PQclear(result);
     return ok || err_set(e, ERR_SQL, "%s: %s", question, PQerrorMessage(conn));
 }
 

@@ -143,11 +143,12 @@ static bool await_read_only(struct fault_context *c, const char *want, struct er
 
     for (;;) {
         char now[8] = "";
-        PGconn *conn = provider_connect(c->server, c->server->superuser, c->server->database, e);
-        bool ok = conn && sql_value(conn, "SHOW default_transaction_read_only", now, sizeof now, e);
-        PQfinish(conn);
-        if (!ok || strcmp(now, want) == 0)
-            return ok;
+        PGconn *conn FREED_BY(sql_finish) =
+            provider_connect(c->server, c->server->superuser, c->server->database, e);
+        if (!conn || !sql_value(conn, "SHOW default_transaction_read_only", now, sizeof now, e))
+            return false;
+        if (strcmp(now, want) == 0)
+            return true;
         if (clock_now_ns() > deadline)
             return err_set(
                 e, ERR_SYSTEM, "the server still has default_transaction_read_only=%s", now);

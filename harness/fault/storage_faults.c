@@ -43,7 +43,7 @@ static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struc
 unsigned fault_count_in_log(const char *path, long from, const char *words)
 {
     FILE *log = fopen(path, "re");
-    char *line = NULL;
+    char *line FREED_BY(memory_free) = NULL;
     size_t size = 0;
     unsigned count = 0;
 
@@ -51,7 +51,6 @@ unsigned fault_count_in_log(const char *path, long from, const char *words)
         while (getline(&line, &size, log) > 0)
             count += strstr(line, words) != NULL;
     }
-    free(line);
     if (log)
         fclose(log);
     return count;

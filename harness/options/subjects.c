@@ -11,8 +11,7 @@ static char *promises_override(int promises)
     buf_append_str(&text, "collector.promises=[");
     needs_words(promises, &text);
     buf_append_char(&text, ']');
-    char *override = memory_copy(buf_str(&text));
-    return override;
+    return memory_copy(buf_str(&text));
 }
 
 // Makes the overrides of --subject: the subject's name, that its tables are not ours (layout

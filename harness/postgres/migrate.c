@@ -160,13 +160,11 @@ bool migrate_database(
 {
     if (!migrate_exists(last, e) || !create_database(s, e))
         return false;
-    PGconn *conn = migrate_admin(s, e);
+    PGconn *conn FREED_BY(sql_finish) = migrate_admin(s, e);
     // The migrations refuse a schema in which everybody may create objects. Before PostgreSQL 15,
     // `public` of a new database is one.
-    bool ok = conn && sql_exec(conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC", e) &&
-              migrate_and_mark(conn, last, e) && create_roles(s, conn, layout, e);
-    if (ok && announce == ANNOUNCE_BELL)
-        ok = sql_exec(conn, "SELECT mailroom_announce('bell')", e);
-    PQfinish(conn);
-    return ok && await_members(s, e);
+    return conn && sql_exec(conn, "REVOKE CREATE ON SCHEMA public FROM PUBLIC", e) &&
+           migrate_and_mark(conn, last, e) && create_roles(s, conn, layout, e) &&
+           (announce != ANNOUNCE_BELL || sql_exec(conn, "SELECT mailroom_announce('bell')", e)) &&
+           await_members(s, e);
 }

@@ -77,7 +77,7 @@ void sessions_read(
     struct sessions *s, const char *log, long from, const char *role, int64_t wall_offset_ns)
 {
     FILE *file = log ? fopen(log, "re") : NULL;
-    char *line = NULL, mark[128];
+    char *line FREED_BY(memory_free) = NULL, mark[128];
     size_t size = 0;
 
     *s = (struct sessions){0};
@@ -97,7 +97,6 @@ void sessions_read(
     if (ok)
         store_sessions(s, &logins, wall_offset_ns);
     free(logins.items);
-    free(line);
     fclose(file);
 }
 

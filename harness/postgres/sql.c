@@ -153,7 +153,7 @@ PGresult *sql_query(
 
 bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e)
 {
-    PGresult *result = sql_query(conn, sql, 0, NULL, e);
+    PGresult *result FREED_BY(sql_clear) = sql_query(conn, sql, 0, NULL, e);
 
     if (!result)
         return false;
@@ -162,7 +162,6 @@ bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err
         snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
     else
         err_set(e, ERR_SQL, "%.60s: no row", sql);
-    PQclear(result);
     return ok;
 }
 

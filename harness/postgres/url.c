@@ -141,7 +141,7 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
 static bool url_start(struct server *s, struct err *e)
 {
     struct url *u = s->state;
-    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    PGconn *conn FREED_BY(sql_finish) = provider_connect(s, s->superuser, "postgres", e);
 
     // The user has named this server, so a run that cannot reach it fails. It is not skipped.
     if (!conn)
@@ -152,7 +152,6 @@ static bool url_start(struct server *s, struct err *e)
     // machine or a container.
     s->pids_are_ours = PQhost(conn) && PQhost(conn)[0] == '/';
     s->running = u->open = claim_server(s, conn, e);
-    PQfinish(conn);
     return s->running;
 }
 
@@ -198,7 +197,7 @@ static void remove_run_objects(struct server *s)
     struct url *u = s->state;
     struct err ignored;
     char sql[256];
-    PGconn *conn = provider_connect(s, s->superuser, "postgres", &ignored);
+    PGconn *conn FREED_BY(sql_finish) = provider_connect(s, s->superuser, "postgres", &ignored);
 
     if (!conn)
         return;
@@ -214,7 +213,6 @@ static void remove_run_objects(struct server *s)
         PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_GROUP));
     if (strstr(u->shared, MIGRATE_OWNER))
         PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_OWNER));
-    PQfinish(conn);
 }
 
 // Removes the run's database and roles from the server, unless url_keep has kept them. Accepts a

@@ -186,7 +186,7 @@ static bool open_record_file(
 
 bool record_open(struct record *r, const char *folder, const struct record_head *h, struct err *e)
 {
-    json_t *head = record_head_json(h);
+    json_t *head FREED_BY(json_decrefp) = record_head_json(h);
 
     *r = (struct record){.lines = json_array()};
     bool ok = !folder || open_record_file(r, folder, h, head, e);
@@ -197,7 +197,6 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
         r->head = json_incref(head);
         ok = write_record_line(r, head, e);
     }
-    json_decref(head);
     return ok && (!h->merged || take_merged_lines(r, h->merged, h, e));
 }
 

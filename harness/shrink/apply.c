@@ -142,11 +142,10 @@ static void apply_faults(const struct sketch *k, const struct whole *w, struct s
     // At worst each planned fault becomes a fault of the new file.
     size_t most = sketch_fault_count(k, w);
     struct faults f = {.items = memory_zeroed(most, sizeof *f.items)};
-    int64_t *times = memory_zeroed(most, sizeof *times);
+    int64_t *times FREED_BY(memory_free) = memory_zeroed(most, sizeof *times);
 
     for (size_t i = 0; i < w->scenario->fault_count; i++)
         add_fault_spec(&f, k, w, i, times);
-    free(times);
     for (size_t i = 0; i < s->fault_count; i++)
         free(s->faults[i].message);
     free(s->faults);

@@ -146,29 +146,24 @@ static bool write_trace(const struct shrinking *h, struct load_phase *p, struct 
 // Writes the small scenario, and reads it again to be sure that it can be run.
 static bool write_small_scenario(const struct shrinking *h, const struct scenario *s, struct err *e)
 {
-    struct scenario again;
+    struct scenario again FREED_BY(scenario_fini) = {0};
     struct buf yaml FREED_BY(buf_fini) = BUF_INIT(FILE_MAX);
 
-    bool ok = (scenario_write(s, &yaml) || err_memory(e)) &&
-              file_write("output", h->output, &yaml, e) &&
-              scenario_load(&again, h->output, NULL, e);
-    if (ok)
-        scenario_fini(&again);
-    return ok;
+    return (scenario_write(s, &yaml) || err_memory(e)) &&
+           file_write("output", h->output, &yaml, e) && scenario_load(&again, h->output, NULL, e);
 }
 
 bool shrinking_write(struct shrinking *h, struct err *e)
 {
-    struct scenario s;
+    struct scenario s FREED_BY(scenario_fini) = {0};
 
     if (!shrinking_scenario(&s, h, search_best(&h->search), e))
         return false;
-    bool ok = true;
-    for (size_t i = 0; ok && i < s.load_count; i++)
-        ok = !s.load[i].file || write_trace(h, &s.load[i], e);
-    ok = ok && write_small_scenario(h, &s, e);
-    scenario_fini(&s);
-    return ok;
+    for (size_t i = 0; i < s.load_count; i++) {
+        if (s.load[i].file && !write_trace(h, &s.load[i], e))
+            return false;
+    }
+    return write_small_scenario(h, &s, e);
 }
 
 // --- printing ---------------------------------------------------------------------------
@@ -239,27 +234,22 @@ bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct er
 {
     const struct sketch *best = search_best(&h->search);
     const struct failed_run *after = h->failed;
-    struct scenario s;
-    struct plan plan = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0};
+    struct plan plan FREED_BY(plan_fini) = {0};
 
-    if (!shrinking_scenario(&s, h, best, e))
+    if (!shrinking_scenario(&s, h, best, e) || !plan_make(&plan, &s, e))
         return false;
     // The best sketch always has an entry in `failed`, so this finds it.
     while (after->hash != sketch_hash(best, &h->whole))
         after++;
-    bool ok = plan_make(&plan, &s, e);
-    if (ok) {
-        printf("%s, shrunk\n  %-20s %10s %10s\n", h->scenario.name, "", "before", "after");
-        print_seconds("load", (double)scenario_load_ns(&h->scenario) / NS_PER_S,
-            (double)scenario_load_ns(&s) / NS_PER_S);
-        printf("  %-20s %10zu %10zu\n", "tokens planned", h->plan.token_count, plan.token_count);
-        printf("  %-20s %10zu %10zu\n", "faults", h->plan.fault_count, plan.fault_count);
-        print_seconds("load and drain took", run_seconds(h->folder), run_seconds(after->folder));
-        print_broken(h, &after->stored);
-        print_confirmation(h, c);
-        tell_repeat(h, c);
-    }
-    plan_fini(&plan);
-    scenario_fini(&s);
-    return ok;
+    printf("%s, shrunk\n  %-20s %10s %10s\n", h->scenario.name, "", "before", "after");
+    print_seconds("load", (double)scenario_load_ns(&h->scenario) / NS_PER_S,
+        (double)scenario_load_ns(&s) / NS_PER_S);
+    printf("  %-20s %10zu %10zu\n", "tokens planned", h->plan.token_count, plan.token_count);
+    printf("  %-20s %10zu %10zu\n", "faults", h->plan.fault_count, plan.fault_count);
+    print_seconds("load and drain took", run_seconds(h->folder), run_seconds(after->folder));
+    print_broken(h, &after->stored);
+    print_confirmation(h, c);
+    tell_repeat(h, c);
+    return true;
 }

@@ -90,13 +90,10 @@ static json_t *whole_config(const struct patroni_layout *l, int member)
 
 bool patroni_render(const struct patroni_layout *l, int member, struct buf *out, struct err *e)
 {
-    json_t *json = whole_config(l, member);
-    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
-    bool ok = text && buf_printf(out, "%s\n", text);
-
-    free(text);
-    json_decref(json);
-    return ok || err_set(e, ERR_INTERNAL, "cannot render the configuration of a member");
+    json_t *json FREED_BY(json_decrefp) = whole_config(l, member);
+    char *text FREED_BY(memory_free) = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    return (text && buf_printf(out, "%s\n", text)) ||
+           err_set(e, ERR_INTERNAL, "cannot render the configuration of a member");
 }
 
 // HAProxy asks the Patroni of each member whether the member leads. A Patroni that has lost the

@@ -26,15 +26,13 @@ static bool find_lost_commits(
     struct timespec wall;
     char sql[120], history[8192], data[PATH_MAX], name[8];
     size_t len = strlen(out->text);
-    PGconn *conn = leader_connect(s, to, e);
+    PGconn *conn FREED_BY(sql_finish) = leader_connect(s, to, e);
 
     snprintf(sql, sizeof sql, "SELECT pg_read_file('pg_wal/%08X.history')", (unsigned)timeline);
-    bool ok = conn && sql_value(conn, sql, history, sizeof history, e) &&
-              timeline_parse_history(history, &left, e) &&
-              path_join(data, p->dir.server, patroni_member(from, name), e) &&
-              timeline_read_wal(p->bindir, data, p->user.uid, p->user.gid, &left, e);
-    PQfinish(conn);
-    if (!ok)
+    if (!conn || !sql_value(conn, sql, history, sizeof history, e) ||
+        !timeline_parse_history(history, &left, e) ||
+        !path_join(data, p->dir.server, patroni_member(from, name), e) ||
+        !timeline_read_wal(p->bindir, data, p->user.uid, p->user.gid, &left, e))
         return false;
     out->lost_known = true;
     if (left.commits == 0)

@@ -67,13 +67,13 @@ static bool is_followed(const struct server *s)
 
     if (leader < 0)
         return false;
-    PGconn *conn = leader_connect(s, leader, &ignored);
-    bool ok = conn && sql_value(conn,
-                          p->at.synchronous ? FOLLOWED " AND bool_or(sync_state = 'sync')" STREAMING
-                                            : FOLLOWED STREAMING,
-                          value, sizeof value, &ignored);
-    PQfinish(conn);
-    return ok && strcmp(value, "t") == 0;
+    PGconn *conn FREED_BY(sql_finish) = leader_connect(s, leader, &ignored);
+    return conn &&
+           sql_value(conn,
+               p->at.synchronous ? FOLLOWED " AND bool_or(sync_state = 'sync')" STREAMING
+                                 : FOLLOWED STREAMING,
+               value, sizeof value, &ignored) &&
+           strcmp(value, "t") == 0;
 }
 
 bool leader_wait_followed(const struct server *s, struct err *e)

@@ -131,14 +131,13 @@ static bool parse_rest_member(const json_t *item, struct rest_member *m)
 bool rest_members(const char *json, struct rest_member *members, size_t *count, struct err *e)
 {
     json_error_t why;
-    json_t *root = json_loads(json, 0, &why);
+    json_t *root FREED_BY(json_decrefp) = json_loads(json, 0, &why);
     const json_t *list = json_object_get(root, "members");
     bool ok = json_is_array(list);
 
     *count = 0;
     for (size_t i = 0; ok && i < json_array_size(list) && *count < REST_MEMBERS_MAX; i++)
         ok = parse_rest_member(json_array_get(list, i), &members[(*count)++]);
-    json_decref(root);
     return ok ||
            err_set(e, ERR_CONNECTION, "this is not a list of a cluster's members: %.60s", json);
 }

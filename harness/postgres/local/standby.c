@@ -64,12 +64,10 @@ static bool wait_until_true(const struct server *s, const char *sql, struct err 
 static bool make_synchronous(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;
-    PGconn *conn = connect_to_port(s, l->port, e);
-    bool ok = conn && sql_exec(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'", e) &&
-              sql_exec(conn, "SELECT pg_reload_conf()", e);
+    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
 
-    PQfinish(conn);
-    return ok &&
+    return conn && sql_exec(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'", e) &&
+           sql_exec(conn, "SELECT pg_reload_conf()", e) &&
            wait_until_true(
                s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')", e);
 }
@@ -96,16 +94,14 @@ bool standby_dismiss(struct server *s, struct err *e)
 
     if (!l->standby)
         return true;
-    PGconn *conn = connect_to_port(s, l->port, e);
+    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
     // First the primary must stop waiting for the standby, because otherwise its next commit would
     // hang when the standby is gone.
-    bool ok = conn && sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) &&
-              sql_exec(conn, "SELECT pg_reload_conf()", e) && local_kill(l, l->standby, e);
-
-    PQfinish(conn);
-    if (ok)
-        l->standby = 0;
-    return ok;
+    if (!conn || !sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) ||
+        !sql_exec(conn, "SELECT pg_reload_conf()", e) || !local_kill(l, l->standby, e))
+        return false;
+    l->standby = 0;
+    return true;
 }
 
 bool standby_promote(struct server *s, struct err *e)
@@ -123,10 +119,9 @@ bool standby_promote(struct server *s, struct err *e)
     l->standby = 0;
     l->port = LOCAL_STANDBY_PORT;
     memcpy(l->data, l->standby_data, sizeof l->data);
-    PGconn *conn = connect_to_port(s, l->port, e);
+    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
     s->running =
         conn && sql_value(conn, "SELECT pg_promote(true, 60)", promoted, sizeof promoted, e);
-    PQfinish(conn);
     return s->running && (strcmp(promoted, "t") == 0 ||
                              err_set(e, ERR_SYSTEM, "the standby was not promoted within 60 s"));
 }
