@@ -75,12 +75,11 @@ static void put_latencies(struct result *r, enum metric_id first, const struct h
 
 // In leased mode, measures the time from a token's intended insert to its final answer. A token
 // that waits for a retry has no final answer yet.
-static bool put_outcome_latencies(struct result *r, const struct ledger *l, struct err *e)
+static void put_outcome_latencies(struct result *r, const struct ledger *l)
 {
-    struct histogram h = {0};
+    struct histogram h;
 
-    if (!histogram_init(&h, 60 * NS_PER_S, e))
-        return false;
+    histogram_init(&h, 60 * NS_PER_S);
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         const struct delivery *d = &l->log->deliveries[i];
         bool final = d->reply == REPLY_SENT || d->reply == REPLY_PERMANENT;
@@ -94,7 +93,6 @@ static bool put_outcome_latencies(struct result *r, const struct ledger *l, stru
         r->values[METRIC_OUTCOME_LATENCY_MAX] = (double)h.max / 1e6;
     }
     histogram_fini(&h);
-    return true;
 }
 
 static double last_delivery_s(const struct ledger *l)
@@ -206,8 +204,7 @@ static void put_processes(struct result *r, const struct ledger *l)
     r->values[METRIC_COLLECTOR_RSS_MAX_KB] = rss;
 }
 
-bool check_figures(
-    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
+void check_figures(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     record_lags(r, l);
     record_latencies(r, l);
@@ -222,5 +219,5 @@ bool check_figures(
     r->values[METRIC_COLLECTOR_BATCHES] = 0;
     for (size_t i = 0; i < l->log->line_count; i++)
         r->values[METRIC_COLLECTOR_BATCHES] += l->log->lines[i].state == LINE_WHOLE;
-    return put_outcome_latencies(r, l, e);
+    put_outcome_latencies(r, l);
 }

@@ -107,8 +107,7 @@ MUST_USE bool check_fill(const struct check *c, struct err *e);
 
 // --- figures.c ---------------------------------------------------------------------
 
-MUST_USE bool check_figures(
-    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
+void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // True when the generator is not to blame for a late insert that was planned for intended_ns:
 // around that time a fault stopped the server, acted on its disk, or was not aimed at the collector

@@ -194,10 +194,11 @@ bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
     const int64_t highest_ns = 60 * NS_PER_S; // a longer time makes the histogram grow
 
     *s = (struct stages){0};
-    if (!histogram_init(&s->lag, highest_ns, e) || !histogram_init(&s->insert, highest_ns, e) ||
-        !histogram_init(&s->wait, highest_ns, e) || !histogram_init(&s->dequeue, highest_ns, e) ||
-        !histogram_init(&s->sizes, 1000, e))
-        return false;
+    histogram_init(&s->lag, highest_ns);
+    histogram_init(&s->insert, highest_ns);
+    histogram_init(&s->wait, highest_ns);
+    histogram_init(&s->dequeue, highest_ns);
+    histogram_init(&s->sizes, 1000);
     unsigned char *whys = stages_reasons(l, e);
     for (size_t i = 0; whys && i < l->log->line_count; i++) {
         // A line that is not whole does not show why it was sent.

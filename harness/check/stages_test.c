@@ -217,7 +217,8 @@ static bool sum_seconds(void *arg, const struct interval *i, struct err *e)
     sum->lines += i->lines;
     sum->length_ns += i->length_ns;
     sum->backlog = i->backlog;
-    return histogram_merge(sum->from_intended, i->from_intended);
+    histogram_merge(sum->from_intended, i->from_intended);
+    return true;
 }
 
 static void the_seconds_are_the_whole_run(void **state)
@@ -231,7 +232,7 @@ static void the_seconds_are_the_whole_run(void **state)
     f.txns[5].outcome = TXN_ROLLED_BACK;
     add_line(&f, 3, 27 * MS);
     add_line(&f, 1, 1500 * MS);
-    assert_true(histogram_init(&all, NS_PER_S, &e));
+    histogram_init(&all, NS_PER_S);
     assert_true(intervals_each_step(&f.ledger, NS_PER_S, sum_seconds, &sum, &e));
     assert_int_equal(sum.length_ns, 2 * NS_PER_S);
     assert_int_equal(sum.intended, 6);

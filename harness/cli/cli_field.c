@@ -244,10 +244,8 @@ static bool take_answers(struct field_run *f, struct err *e)
         if (!ok || !run)
             continue;
         json_t *taken = json_copy(line);
-        ok = (taken && json_object_set_new(taken, "folder", json_string(folder)) == 0) ||
-             err_memory(e);
-        ok = ok && answer_file_add(&f->answers, run, taken, e);
-        json_decref(taken);
+        ok = json_object_set_new(taken, "folder", json_string(folder)) == 0 || err_memory(e);
+        json_object_set_new(f->answers.all, run, taken);
     }
     return ok;
 }
@@ -268,8 +266,7 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
         if (record_wants(&f->record, i) || known_row(f, i))
             f->items[rows++] = i;
     }
-    if (!grid_init(&f->grid, titles, columns, rows, e))
-        return false;
+    grid_init(&f->grid, titles, columns, rows);
     f->grid.speeds = cells_speeds;
     f->grid.gaps = record_gaps(&f->record);
     describe_run(f);

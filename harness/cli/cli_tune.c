@@ -225,18 +225,15 @@ static bool tell_recommendation(struct tuning *t, struct err *e)
 // --- the whole command ----------------------------------------------------------------
 
 // Replaces the assumed query times of the model by measured ones, if there are any.
-static bool take_queries(struct tuning *t, struct err *e)
+static void take_queries(struct tuning *t)
 {
     struct queries measured = {0};
-    bool ok = measured_queries(&measured, t->runs, t->tune.count, t->tune.count, e);
 
-    if (!ok || measured.reads.count == 0) {
-        queries_fini(&measured);
-        return ok;
-    }
+    measured_queries(&measured, t->runs, t->tune.count, t->tune.count);
+    if (measured.reads.count == 0)
+        return;
     queries_fini(&t->queries);
     t->queries = measured;
-    return true;
 }
 
 static bool tune(struct tuning *t, struct err *e)
@@ -246,9 +243,11 @@ static bool tune(struct tuning *t, struct err *e)
         return tuning_model(t, e) && simulate_all(t, e) && tell_recommendation(t, e);
     // The model is made first, so that a mistake in the load is reported before the runs and not
     // after them.
-    return tuning_model(t, e) && choose_pairs(t, e) && sweep(t, e) &&
-           measured_model(t->runs, &t->tune, t->scenario.seed, e) && take_queries(t, e) &&
-           tell_recommendation(t, e);
+    if (!tuning_model(t, e) || !choose_pairs(t, e) || !sweep(t, e) ||
+        !measured_model(t->runs, &t->tune, t->scenario.seed, e))
+        return false;
+    take_queries(t);
+    return tell_recommendation(t, e);
 }
 
 // Returns 0 when there is a recommendation and the load fits the budget. Otherwise returns the exit

@@ -80,8 +80,6 @@ static bool read_answer_lines(struct answer_file *a, FILE *file, struct err *e)
 bool answer_file_open(struct answer_file *a, const char *path, struct err *e)
 {
     *a = (struct answer_file){.path = path, .all = json_object()};
-    if (!a->all)
-        return err_memory(e);
     FILE *file = path ? fopen(path, "re") : NULL;
     if (!file)
         // A file that is not there is no error: answer_file_store makes it.
@@ -126,11 +124,6 @@ json_t *answer_file_line(const char *key, const struct answer *answer)
         json_object_set_new(line, figures[i].name, isnan(value) ? json_null() : json_real(value));
     }
     return line;
-}
-
-bool answer_file_add(struct answer_file *a, const char *key, json_t *line, struct err *e)
-{
-    return json_object_set(a->all, key, line) == 0 || err_memory(e);
 }
 
 bool answer_file_store(

@@ -30,18 +30,14 @@ struct answer {
 
 struct answer_file {
     const char *path; // NULL: no file
-    json_t *all;      // owned; the answers by key
+    json_t *all;      // owned; the lines of the answers (answer_file_line) by key
 };
 
 // Reads a file of JSON lines. A file that does not exist counts as empty.
 MUST_USE bool answer_file_open(struct answer_file *a, const char *path, struct err *e);
 
-// Adds an answer in memory only, from the JSON that answer_file_line makes, of which the caller
-// keeps its reference. False when memory is short.
-MUST_USE bool answer_file_add(struct answer_file *a, const char *key, json_t *line, struct err *e);
-
-// Returns an answer as the JSON object of its line in the file, a new reference; NULL when memory
-// is short.
+// Returns an answer as the JSON object of its line in the file, a new reference; NULL when a text
+// is not UTF-8.
 json_t *answer_file_line(const char *key, const struct answer *answer);
 void answer_file_close(struct answer_file *a); // accepts a zeroed struct
 

@@ -83,8 +83,8 @@ static bool parse_finding(
     bool ok = parse_yaml(&root, yaml, (size_t)(end + 1 - yaml), &origin, e) &&
               decode_map(&table, root, f, e);
     node_free(root);
-    f->text = ok ? strdup(end + 1 + strlen(FENCE)) : NULL;
-    return ok && (f->text || err_memory(e));
+    f->text = memory_copy(end + 1 + strlen(FENCE));
+    return ok;
 }
 
 // Checks what the grammar cannot say about the keys.
@@ -185,36 +185,26 @@ void finding_fini(struct field_finding *f)
 static char *folder_of(char *path)
 {
     *strrchr(path, '/') = '\0';
-    return strdup(strrchr(path, '/') + 1);
+    return memory_copy(strrchr(path, '/') + 1);
 }
 
 bool finding_ids(char ***ids, struct err *e)
 {
-    char all[PATH_MAX], pattern[PATH_MAX];
-    glob_t found = {0};
-    bool ok = true;
+    char all[PATH_MAX], findings[PATH_MAX], defects[PATH_MAX];
+    glob_t found;
 
     *ids = NULL;
-    if (!manifest_folder(all, e) || !path_join(pattern, all, "findings/*/FINDING.md", e))
+    if (!manifest_folder(all, e) || !path_join(findings, all, "findings/*/FINDING.md", e) ||
+        !path_join(defects, all, "defects/*/FINDING.md", e))
         return false;
     // It is no error when nothing matches, because either folder may be empty.
-    glob(pattern, 0, NULL, &found);
-    if (!path_join(pattern, all, "defects/*/FINDING.md", e)) {
-        globfree(&found);
-        return false;
-    }
-    glob(pattern, GLOB_APPEND, NULL, &found);
-    *ids = calloc(found.gl_pathc + 1, sizeof **ids);
-    for (size_t i = 0; *ids && ok && i < found.gl_pathc; i++) {
+    glob(findings, 0, NULL, &found);
+    glob(defects, GLOB_APPEND, NULL, &found);
+    *ids = memory_zeroed(found.gl_pathc + 1, sizeof **ids);
+    for (size_t i = 0; i < found.gl_pathc; i++)
         (*ids)[i] = folder_of(found.gl_pathv[i]);
-        ok = (*ids)[i];
-    }
     globfree(&found);
-    if (*ids && ok)
-        return true;
-    finding_ids_free(*ids);
-    *ids = NULL;
-    return err_memory(e);
+    return true;
 }
 
 void finding_ids_free(char **ids)

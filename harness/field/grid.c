@@ -2,18 +2,12 @@
 
 #include "scenario/grammar.h"
 
-bool grid_init(
-    struct grid *g, const char *const *titles, size_t columns, size_t rows, struct err *e)
+void grid_init(struct grid *g, const char *const *titles, size_t columns, size_t rows)
 {
-    *g = (struct grid){.titles = titles, .columns = columns};
-    g->rows = calloc(rows + 1, sizeof *g->rows); // + 1: without rows calloc may return NULL
-    for (size_t i = 0; g->rows && i < rows; i++) {
-        g->rows[i].cells = calloc(columns, sizeof *g->rows[i].cells);
-        if (!g->rows[i].cells)
-            return err_memory(e);
-        g->row_count++;
-    }
-    return g->rows || err_memory(e);
+    *g = (struct grid){.titles = titles, .columns = columns, .row_count = rows};
+    g->rows = memory_zeroed(rows, sizeof *g->rows);
+    for (size_t i = 0; i < rows; i++)
+        g->rows[i].cells = memory_zeroed(columns, sizeof *g->rows[i].cells);
 }
 
 void grid_fini(struct grid *g)

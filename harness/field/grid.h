@@ -43,8 +43,7 @@ struct grid {
     char postgres[32]; // the server's version; "" when no run was made
 };
 
-MUST_USE bool grid_init(
-    struct grid *g, const char *const *titles, size_t columns, size_t rows, struct err *e);
+void grid_init(struct grid *g, const char *const *titles, size_t columns, size_t rows);
 void grid_fini(struct grid *g);
 
 // Appends the table as text for a terminal: a block for each subject and a line for each cell; with

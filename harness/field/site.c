@@ -63,7 +63,7 @@ static bool write_subject(const char *dir, const json_t *root, const json_t *sub
 
     json_object_update(both, (json_t *)subject);
     snprintf(title, sizeof title, "%s %s under faults", plain, version);
-    bool ok = page ? write_page(dir, page, title, field_pages_subject, both, e) : err_memory(e);
+    bool ok = write_page(dir, page, title, field_pages_subject, both, e);
     snprintf(name, sizeof name, "badges/%s-%s.svg", plain, version);
     ok = ok && write_filled(dir, name, "", field_pages_badge, both, e);
     json_decref(both);
@@ -86,7 +86,7 @@ static bool write_subjects(const char *dir, const json_t *root, const char *list
 static bool write_json(const char *dir, const char *name, const json_t *value, struct err *e)
 {
     char *text = json_dumps(value, JSON_INDENT(1));
-    bool ok = text ? write_bytes(dir, name, text, strlen(text), e) : err_memory(e);
+    bool ok = write_bytes(dir, name, text, strlen(text), e);
 
     free(text);
     return ok;

@@ -2,30 +2,27 @@
 
 #include <math.h>
 
-// Grows the array to hold `index`; false without memory. The array grows by whole octaves: then it
-// moves fewer than 54 times, and its length is one that HdrHistogram itself would choose.
-static bool reach_index(struct histogram *h, size_t index)
+// Grows the array to hold `index`. The array grows by whole octaves: then it moves fewer than 54
+// times, and its length is one that HdrHistogram itself would choose.
+static void reach_index(struct histogram *h, size_t index)
 {
     if (index < h->count_len)
-        return true;
+        return;
     size_t len = (index / HISTOGRAM_OCTAVE + 1) * HISTOGRAM_OCTAVE;
     if (len < (size_t)2 * HISTOGRAM_OCTAVE)
         len = (size_t)2 * HISTOGRAM_OCTAVE;
-    int64_t *counts = realloc(h->counts, len * sizeof *counts);
-    if (!counts)
-        return false;
-    memset(counts + h->count_len, 0, (len - h->count_len) * sizeof *counts);
+    int64_t *counts = memory_zeroed(len, sizeof *counts);
+    if (h->counts)
+        memcpy(counts, h->counts, h->count_len * sizeof *counts);
+    free(h->counts);
     h->counts = counts;
     h->count_len = len;
-    return true;
 }
 
-bool histogram_init(struct histogram *h, int64_t highest, struct err *e)
+void histogram_init(struct histogram *h, int64_t highest)
 {
     *h = (struct histogram){0};
-    if (!reach_index(h, histogram_index(highest)))
-        return err_memory(e);
-    return true;
+    reach_index(h, histogram_index(highest));
 }
 
 void histogram_fini(struct histogram *h)
@@ -52,33 +49,29 @@ static void widen_range(struct histogram *h, int64_t min, int64_t max)
         h->max = max;
 }
 
-bool histogram_record(struct histogram *h, int64_t value)
+void histogram_record(struct histogram *h, int64_t value)
 {
     if (value < 0)
         value = 0;
     size_t index = histogram_index(value);
-    if (!reach_index(h, index))
-        return false;
+    reach_index(h, index);
     widen_range(h, value, value);
     h->counts[index]++;
     h->total++;
     h->sum += (double)value;
-    return true;
 }
 
-bool histogram_merge(struct histogram *into, const struct histogram *from)
+void histogram_merge(struct histogram *into, const struct histogram *from)
 {
     if (from->total == 0)
-        return true;
+        return;
     size_t len = histogram_index(from->max) + 1;
-    if (!reach_index(into, len - 1))
-        return false;
+    reach_index(into, len - 1);
     widen_range(into, from->min, from->max);
     for (size_t i = 0; i < len; i++)
         into->counts[i] += from->counts[i];
     into->total += from->total;
     into->sum += from->sum;
-    return true;
 }
 
 int64_t histogram_percentile(const struct histogram *h, double percentile)

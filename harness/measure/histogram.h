@@ -22,13 +22,12 @@ struct histogram {
     double sum;       // sum of the exact values, for the mean
 };
 
-MUST_USE bool histogram_init(struct histogram *h, int64_t highest, struct err *e);
+void histogram_init(struct histogram *h, int64_t highest);
 void histogram_fini(struct histogram *h);
 void histogram_clear(struct histogram *h);
 
-// Both return false without memory for a larger value; then they record nothing.
-bool histogram_record(struct histogram *h, int64_t value);
-bool histogram_merge(struct histogram *into, const struct histogram *from);
+void histogram_record(struct histogram *h, int64_t value);
+void histogram_merge(struct histogram *into, const struct histogram *from);
 
 // Finds the smallest value such that at least `percentile` (0 to 100) of all values are not larger,
 // and returns the highest value of its bucket, as HdrHistogram does, but never more than the exact

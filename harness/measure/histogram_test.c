@@ -16,9 +16,7 @@ static int64_t any_value(uint64_t *state)
 
 static void init(struct histogram *h, int64_t highest)
 {
-    struct err e = {0};
-
-    assert_true(histogram_init(h, highest, &e));
+    histogram_init(h, highest);
 }
 
 static void layout_is_that_of_hdrhistogram(void **state)
@@ -99,7 +97,7 @@ static void check_percentiles(int64_t n, uint64_t seed)
     init(&h, 1000);
     for (int64_t i = 0; i < n; i++) {
         values[i] = any_value(&seed);
-        assert_true(histogram_record(&h, values[i]));
+        histogram_record(&h, values[i]);
     }
     qsort(values, (size_t)n, sizeof *values, clock_compare);
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
@@ -126,8 +124,8 @@ static void odd_percentiles_are_clamped(void **state)
     struct histogram h;
 
     init(&h, 0);
-    assert_true(histogram_record(&h, 5000001));
-    assert_true(histogram_record(&h, 9000001));
+    histogram_record(&h, 5000001);
+    histogram_record(&h, 9000001);
     assert_int_equal(histogram_percentile(&h, -1), 5000001);
     assert_int_equal(histogram_percentile(&h, NAN), 5000001);
     assert_int_equal(histogram_percentile(&h, 101), 9000001);
@@ -152,9 +150,9 @@ static void grows_without_losing_counts(void **state)
     struct histogram h;
 
     init(&h, 100);
-    assert_true(histogram_record(&h, -3));
-    assert_true(histogram_record(&h, 2000));
-    assert_true(histogram_record(&h, INT64_MAX));
+    histogram_record(&h, -3);
+    histogram_record(&h, 2000);
+    histogram_record(&h, INT64_MAX);
     assert_int_equal(h.count_len, HISTOGRAM_MAX_LEN);
     assert_int_equal(h.counts[0], 1);
     assert_int_equal(h.counts[2000], 1);
@@ -179,11 +177,12 @@ static void merging_equals_recording_together(void **state)
         init(&parts[p], 1000000);
         for (int i = 0; i < 1000 * p; i++) { // the first part stays empty
             int64_t v = any_value(&random) % 1000000000;
-            assert_true(histogram_record(&parts[p], v) && histogram_record(&all, v));
+            histogram_record(&parts[p], v);
+            histogram_record(&all, v);
         }
     }
     for (int p = 0; p < 3; p++)
-        assert_true(histogram_merge(&sum, &parts[p]));
+        histogram_merge(&sum, &parts[p]);
     assert_int_equal(sum.total, all.total);
     assert_int_equal(sum.min, all.min);
     assert_int_equal(sum.max, all.max);
@@ -204,12 +203,12 @@ static void mean_and_deviation(void **state)
 
     init(&h, 0);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        assert_true(histogram_record(&h, values[i]));
+        histogram_record(&h, values[i]);
     assert_true(histogram_mean(&h) == 5);
     assert_true(histogram_stddev(&h) == 2);
     histogram_clear(&h);
     for (int i = 0; i < 3; i++)
-        assert_true(histogram_record(&h, 123456789));
+        histogram_record(&h, 123456789);
     assert_true(histogram_mean(&h) == 123456789);
     assert_true(histogram_stddev(&h) == 0);
     histogram_fini(&h);
@@ -239,7 +238,7 @@ static void distribution_file(void **state)
     buf_init(&out, 4096);
     init(&h, 0);
     for (int64_t v = 100; v <= 600; v += v < 200 ? 100 : 400)
-        assert_true(histogram_record(&h, v));
+        histogram_record(&h, v);
     assert_true(hgrm_write(&out, &h, 100));
     assert_string_equal(buf_str(&out), want);
     buf_fini(&out);
@@ -258,7 +257,8 @@ static void distribution_of_no_values_and_of_very_many(void **state)
     init(&h, 10);
     assert_true(hgrm_write(&out, &h, 1));
     assert_null(strstr(buf_str(&out), "1.000000000000"));
-    assert_true(histogram_record(&h, 1) && histogram_record(&h, 2));
+    histogram_record(&h, 1);
+    histogram_record(&h, 2);
     // So many values are 1 that the percentiles of the last rows round to 100.
     h.counts[1] = INT64_C(1) << 62;
     h.total = h.counts[1] + 1;

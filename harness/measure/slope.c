@@ -48,21 +48,18 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
     if (count < SLOPE_POINTS_MIN || count > SLOPE_POINTS_MAX)
         return err_set(e, ERR_USAGE, "a slope needs %d to %d points, not %zu", SLOPE_POINTS_MIN,
             SLOPE_POINTS_MAX, count);
-    double *slopes = malloc(count * (count - 1) / 2 * sizeof *slopes);
-    double *sorted = malloc(count * sizeof *sorted);
-    bool ok = (slopes && sorted) || err_memory(e);
-    if (ok) {
-        size_t n = all_pairs(slopes, x, y, count);
-        memcpy(sorted, y, count * sizeof *sorted);
-        s->level = stats_median(sorted, count); // this also sorts them
-        // The interval comes from Kendall's test: its ends lie `within` / 2 ranks below and above
-        // the median of the slopes, rounded outwards.
-        double within = normal_95 * sqrt(kendall_variance(sorted, count));
-        s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
-        s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
-        s->high = rank_value(slopes, n, ceil(((double)n + within) / 2));
-    }
+    double *slopes = memory_allocate(count * (count - 1) / 2 * sizeof *slopes);
+    double *sorted = memory_allocate(count * sizeof *sorted);
+    size_t n = all_pairs(slopes, x, y, count);
+    memcpy(sorted, y, count * sizeof *sorted);
+    s->level = stats_median(sorted, count); // this also sorts them
+    // The interval comes from Kendall's test: its ends lie `within` / 2 ranks below and above the
+    // median of the slopes, rounded outwards.
+    double within = normal_95 * sqrt(kendall_variance(sorted, count));
+    s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
+    s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
+    s->high = rank_value(slopes, n, ceil(((double)n + within) / 2));
     free(slopes);
     free(sorted);
-    return ok;
+    return true;
 }

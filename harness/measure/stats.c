@@ -166,9 +166,7 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
     if (n == 0 || m == 0 || n > STATS_VALUES_MAX || m > STATS_VALUES_MAX)
         return err_set(
             e, ERR_USAGE, "a side needs 1 to %d runs, not %zu and %zu", STATS_VALUES_MAX, n, m);
-    double *ratios = calloc(n * m, sizeof *ratios);
-    if (!ratios)
-        return err_memory(e);
+    double *ratios = memory_allocate(n * m * sizeof *ratios);
     double wins = count_wins(a, n, b, m, ratios, &tied);
     r->p = two_sided_p(wins, a, n, b, m, tied);
     // Hodges and Lehmann: the median of all ratios, not the ratio of two medians. stats_median

@@ -21,13 +21,11 @@ struct build {
 };
 
 // Appends a copy of an item of `size` bytes to the array *items, which has *count of them.
-static bool append(void *items, size_t *count, const void *item, size_t size, struct err *e)
+static void append(void *items, size_t *count, const void *item, size_t size)
 {
-    if (!array_grow(items, *count, 1, size))
-        return err_memory(e);
+    memory_grow(items, *count, 1, size);
     memcpy(*(char **)items + *count * size, item, size);
     ++*count;
-    return true;
 }
 
 // --- kinds that are more than a record --------------------------------------------------------
@@ -120,10 +118,8 @@ static bool build_token(struct build *b, struct event *event, struct err *e)
     if (rows > UINT16_MAX || event->last >= STORY_TOKENS_MAX)
         return origin_err(&event->origin, e, "a story has at most %u tokens, a transaction %d",
             STORY_TOKENS_MAX, UINT16_MAX);
-    if (!append(&plan->txns, &txns, &txn, sizeof txn, e))
-        return false;
-    if (!array_grow(&plan->kinds, plan->token_count, rows, 1))
-        return err_memory(e);
+    append(&plan->txns, &txns, &txn, sizeof txn);
+    memory_grow(&plan->kinds, plan->token_count, rows, 1);
     memset(plan->kinds + plan->token_count, (int)event->token.kind, rows);
     plan->token_count += rows;
     return true;
@@ -154,7 +150,8 @@ static bool build_change(struct build *b, struct event *event, struct err *e)
     for (size_t i = 0; i < changes; i++)
         if (plan->changes[i].token == event->first)
             return origin_err(&event->origin, e, "a token changes once");
-    return append(&plan->changes, &changes, &change, sizeof change, e);
+    append(&plan->changes, &changes, &change, sizeof change);
+    return true;
 }
 
 // Adds a fault to the plan, and ties its record to the scenario's fault, whose map the event has or
@@ -174,7 +171,8 @@ static bool build_fault(struct build *b, struct event *event, struct err *e)
     // `left` is known if the event has the word, even with `never`.
     r->left_known = event_has(b->source, "left");
     r->undone = true;
-    return append(&plan->faults, &faults, &fault, sizeof fault, e);
+    append(&plan->faults, &faults, &fault, sizeof fault);
+    return true;
 }
 
 static bool require_process(struct build *b, const struct event *event, uint32_t n, struct err *e)
@@ -200,8 +198,7 @@ static bool build_item(
         if (log->delivery_count >= STORY_TOKENS_MAX)
             return origin_err(&source->origin, e, "at most %u tokens in lines", STORY_TOKENS_MAX);
         item.item.token = token;
-        if (!append(&log->deliveries, &log->delivery_count, &item.item, sizeof item.item, e))
-            return false;
+        append(&log->deliveries, &log->delivery_count, &item.item, sizeof item.item);
         // A torn line holds no tokens; it only names some.
         line->tokens += !(item.item.flags & DELIVERY_NAMED);
         if (token == source->last)
@@ -313,8 +310,9 @@ static bool build_event(struct build *b, const struct event *source, struct err 
     if (!ok)
         return false;
     // build_stall has kept the stall already.
-    return k->size == 0 || source->kind == EVENT_STALL ||
-           append((char *)h + k->array, count, event.record, k->size, e);
+    if (k->size > 0 && source->kind != EVENT_STALL)
+        append((char *)h + k->array, count, event.record, k->size);
+    return true;
 }
 
 // Returns the key by which the events of a kind are sorted: for processes, tokens and attempts the
@@ -366,15 +364,13 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
 
 // Fills in when each line's pipe was last seen empty (empty_ns) and when the line was first seen in
 // it (seen_ns), where the story does not say. All are guessed first. Then the given ones are put
-// back, and bounded so that empty_ns <= seen_ns <= read_ns. Returns false without memory.
-static bool fill_write_times(struct history *h, struct err *e)
+// back, and bounded so that empty_ns <= seen_ns <= read_ns.
+static void fill_write_times(struct history *h)
 {
     struct line_record *lines = h->log.lines;
     size_t count = lines ? h->log.line_count : 0;
-    struct line_record *given = calloc(count + 1, sizeof *given);
+    struct line_record *given = memory_allocate(count * sizeof *given);
 
-    if (!given)
-        return err_memory(e);
     if (count > 0)
         memcpy(given, lines, count * sizeof *given);
     for (size_t i = 0; i < count; i++)
@@ -391,7 +387,6 @@ static bool fill_write_times(struct history *h, struct err *e)
                 given[i].empty_ns ? given[i].empty_ns : lines[i].empty_ns, lines[i].seen_ns);
     }
     free(given);
-    return true;
 }
 
 // Notes that the database has the transaction of these tokens, though its COMMIT got no answer.
@@ -431,8 +426,8 @@ static bool build_all(struct build *b, struct err *e)
         if (b->events[i].kind == EVENT_TOKEN && b->events[i].token.settled)
             settle_tokens(l, &b->events[i]);
     default_rows(l->tokens, h, NULL);
-    return fill_write_times(h, e) && build_kind(b, EVENT_ROW, e) &&
-           build_kind(b, EVENT_ATTEMPT, e) && history_join(h, e);
+    fill_write_times(h);
+    return build_kind(b, EVENT_ROW, e) && build_kind(b, EVENT_ATTEMPT, e) && history_join(h, e);
 }
 
 bool story_build(
@@ -440,9 +435,9 @@ bool story_build(
 {
     struct build b = {.t = t, .events = events, .count = count};
 
-    b.sorted = calloc(count + 1, sizeof *b.sorted);
-    bool ok = (b.sorted || err_memory(e)) && story_specs(events, count, root, e) &&
-              scenario_make(&t->scenario, root, e) && build_all(&b, e);
+    b.sorted = memory_allocate(count * sizeof *b.sorted);
+    bool ok = story_specs(events, count, root, e) && scenario_make(&t->scenario, root, e) &&
+              build_all(&b, e);
     free(b.sorted);
     return ok;
 }

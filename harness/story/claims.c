@@ -126,8 +126,7 @@ bool claims_read(struct words *w, struct err *e)
         struct claim claim = {0};
         if (!read_claim(w, &claim, e))
             return false;
-        if (!array_grow(&t->claims, t->claim_count, 1, sizeof *t->claims))
-            return err_memory(e);
+        memory_grow(&t->claims, t->claim_count, 1, sizeof *t->claims);
         t->claims[t->claim_count++] = claim;
         words_next(w, comma, sizeof comma, &at);
     } while (strcmp(comma, ",") == 0);

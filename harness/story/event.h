@@ -304,7 +304,7 @@ MUST_USE bool claims_read(struct words *w, struct err *e);
 // Sets *root to the scenario with which every story begins, as a tree that the caller frees.
 MUST_USE bool story_base(struct node **root, struct err *e);
 
-// Returns a copy of a text that lives as long as the story; NULL without memory.
+// Returns a copy of a text that lives as long as the story.
 const char *story_keep(struct story *t, const char *text);
 
 // --- write.c, write_pick.c, write_records.c, write_settings.c ----------------------------
@@ -338,7 +338,6 @@ struct writer {
     struct buf map; // the YAML of the last fault's map
     struct piece *pieces;
     size_t piece_count;
-    bool failed;
 };
 
 // True when a stretch of time touches the part that is written.
@@ -366,7 +365,7 @@ MUST_USE bool write_scenario(const struct writer *w);
 void write_records(struct writer *w, enum event_kind kind);
 
 // Writes what the tables hold at the end, where a reader would not expect it.
-MUST_USE bool write_rows(struct writer *w);
+void write_rows(struct writer *w);
 
 // Returns the record as an event in which all words are given, its times on the story's clock.
 struct event write_event_of(const struct writer *w, enum event_kind kind, const void *record);

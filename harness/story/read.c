@@ -38,9 +38,8 @@ static bool read_story_file(
 
 const char *story_keep(struct story *t, const char *text)
 {
-    struct err e;
-
-    return array_add_text(&t->texts, &t->text_count, text, &e) ? t->texts[t->text_count - 1] : NULL;
+    memory_add_text(&t->texts, &t->text_count, text);
+    return t->texts[t->text_count - 1];
 }
 
 bool story_base(struct node **root, struct err *e)
@@ -73,8 +72,7 @@ static bool append_event(struct reader *r, const struct event *event, struct err
 {
     if (r->count >= STORY_EVENTS_MAX)
         return origin_err(&event->origin, e, "a story has at most %u events", STORY_EVENTS_MAX);
-    if (!array_grow(&r->events, r->count, 1, sizeof *r->events))
-        return err_memory(e);
+    memory_grow(&r->events, r->count, 1, sizeof *r->events);
     r->events[r->count++] = *event;
     return true;
 }
@@ -186,10 +184,7 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
         return origin_err(&event->origin, e, "a story is like at most %d others", LIKE_MAX);
     int folder = *event->text == '/' || !slash ? 0 : (int)(slash + 1 - file);
     snprintf(path, sizeof path, "%.*s%s", folder, file, event->text);
-    const char *kept = story_keep(r->t, path);
-    if (!kept)
-        return err_memory(e);
-    bool ok = read_story_file(r, kept, &event->origin, e);
+    bool ok = read_story_file(r, story_keep(r->t, path), &event->origin, e);
     // The claims of the other story need not hold for this one.
     r->t->claim_count = 0;
     return ok;
@@ -249,28 +244,26 @@ static bool read_lines(struct reader *r, const char *text, const char *path, str
 static bool read_story_file(
     struct reader *r, const char *path, const struct origin *from, struct err *e)
 {
-    struct buf text;
     FILE *file = fopen(path, "rb");
+    bool ok = true;
 
     if (!file) {
         err_sys(e, ERR_USAGE, "%s", path);
         return from ? err_prefix(e, "%s:%zu:%zu", from->file, from->line, from->column) : false;
     }
-    buf_init(&text, FILE_MAX + 1);
-    char *room = buf_reserve(&text, FILE_MAX);
-    text.len = room ? fread(room, 1, FILE_MAX, file) : 0;
-    bool failed = ferror(file) != 0;
-    bool ok = (room && buf_str(&text)) || err_memory(e);
-    if (failed)
+    char *text = memory_allocate(FILE_MAX + 1);
+    size_t len = fread(text, 1, FILE_MAX, file);
+    text[len] = '\0';
+    if (ferror(file))
         ok = err_sys(e, ERR_USAGE, "%s", path);
-    else if (text.len == FILE_MAX)
+    else if (len == FILE_MAX)
         ok = err_set(e, ERR_USAGE, "%s:1:1: a story is smaller than 4 MiB", path);
     // The rest of a line after a zero byte would silently be ignored.
-    else if (ok && strlen(text.data) < text.len)
+    else if (strlen(text) < len)
         ok = err_set(e, ERR_USAGE, "%s:1:1: a story is text, and has no zero byte", path);
     fclose(file);
-    ok = ok && read_lines(r, buf_str(&text), path, e);
-    buf_fini(&text);
+    ok = ok && read_lines(r, text, path, e);
+    free(text);
     return ok;
 }
 

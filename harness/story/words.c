@@ -121,7 +121,7 @@ bool words_unquote(
         return origin_err(at, e, "'%.40s' should be a text within quotes", word);
     word[len - 1] = '\0';
     *text = story_keep(w->story, word + 1);
-    return *text || err_memory(e);
+    return true;
 }
 
 // --- reading an event -----------------------------------------------------------------
@@ -266,7 +266,7 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
         event->origin.column += (size_t)(w->at - w->start);
         event->text = story_keep(w->story, w->at);
         w->at += strlen(w->at);
-        return event->text || err_memory(e);
+        return true;
     }
     if (!words_next(w, text, sizeof text, &at))
         return origin_err(&at, e, "'%s' needs a number behind it%s", k->name,
@@ -275,7 +275,7 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
     if (k->head == HEAD_FAULT && *text == '{') {
         event->origin = at;
         event->text = story_keep(w->story, text);
-        return event->text || err_memory(e);
+        return true;
     }
     return read_range(&at, text, event, e);
 }

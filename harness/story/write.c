@@ -33,10 +33,7 @@ static int64_t write_sort_key(const struct event *event)
 static void end_piece(struct writer *w, int64_t ns, size_t from)
 {
     buf_append_char(w->out, '\n');
-    if (!array_grow(&w->pieces, w->piece_count, 1, sizeof *w->pieces)) {
-        w->failed = true;
-        return;
-    }
+    memory_grow(&w->pieces, w->piece_count, 1, sizeof *w->pieces);
     w->pieces[w->piece_count] = (struct piece){ns, w->piece_count, from, w->out->len - from};
     w->piece_count++;
 }
@@ -281,8 +278,8 @@ static int compare_pieces(const void *a, const void *b)
                           : (x->number > y->number) - (x->number < y->number);
 }
 
-// Writes all events kind by kind; write_part sorts them by time. False without memory.
-static bool write_events(struct writer *w)
+// Writes all events kind by kind; write_part sorts them by time.
+static void write_events(struct writer *w)
 {
     write_load(w);
     write_run(w);
@@ -299,12 +296,12 @@ static bool write_events(struct writer *w)
     write_lines(w);
     for (enum event_kind kind = EVENT_SAMPLE; kind < EVENT_ROW; kind++)
         write_records(w, kind);
-    bool ok = write_rows(w);
+    write_rows(w);
     write_records(w, EVENT_ATTEMPT);
-    return ok && !w->failed && !w->out->failed;
 }
 
-// Writes the settings, and then the events in the order of time. False without memory.
+// Writes the settings, and then the events in the order of time. False when the text
+// does not fit the buffer, or the settings cannot be written.
 static bool write_part(struct writer *w)
 {
     struct buf events, *out = w->out;
@@ -313,8 +310,9 @@ static bool write_part(struct writer *w)
     bool ok = write_scenario(w);
     buf_init(&events, out->max);
     w->out = &events;
-    ok = write_events(w) && ok;
+    write_events(w);
     w->out = out;
+    ok = ok && !events.failed;
     if (w->piece_count > 0)
         qsort(w->pieces, w->piece_count, sizeof *w->pieces, compare_pieces);
     for (size_t i = 0; ok && i < w->piece_count; i++)
@@ -329,26 +327,22 @@ bool story_write(const struct scenario *s, const struct history *h, struct part 
     struct writer w = {
         .s = s, .h = h, .l = &h->ledger, .part = part, .explain = explain, .out = out};
 
-    w.token_no = calloc(h->plan.token_count + 1, sizeof *w.token_no);
-    w.process_no = calloc(h->log.process_count + 1, sizeof *w.process_no);
-    w.fault_no = malloc((s->fault_count + 1) * sizeof *w.fault_no);
-    w.guessed = calloc(h->log.line_count + 1, sizeof *w.guessed);
-    w.line_kept = calloc(h->log.line_count + 1, sizeof *w.line_kept);
-    w.log.processes = calloc(h->log.process_count + 1, sizeof *w.log.processes);
-    w.wrote = calloc(h->log.process_count + 1, sizeof *w.wrote);
+    w.token_no = memory_zeroed(h->plan.token_count, sizeof *w.token_no);
+    w.process_no = memory_zeroed(h->log.process_count, sizeof *w.process_no);
+    w.fault_no = memory_allocate(s->fault_count * sizeof *w.fault_no);
+    w.guessed = memory_zeroed(h->log.line_count, sizeof *w.guessed);
+    w.line_kept = memory_zeroed(h->log.line_count, sizeof *w.line_kept);
+    w.log.processes = memory_zeroed(h->log.process_count, sizeof *w.log.processes);
+    w.wrote = memory_zeroed(h->log.process_count, sizeof *w.wrote);
     buf_init(&w.map, 4096);
     w.defaults = (struct default_context){
         .load_ns = scenario_load_ns(s), .run_ns = scenario_load_ns(s) + s->drain_ns, .log = &w.log};
-    bool ok = w.guessed && w.token_no && w.process_no && w.fault_no && w.line_kept &&
-              w.log.processes && w.wrote;
-    if (ok) {
-        for (size_t i = 0; i < s->fault_count; i++)
-            w.fault_no[i] = DROPPED;
-        write_pick(&w);
-        if (part)
-            part->number = w.token_no[part->token];
-        ok = write_part(&w);
-    }
+    for (size_t i = 0; i < s->fault_count; i++)
+        w.fault_no[i] = DROPPED;
+    write_pick(&w);
+    if (part)
+        part->number = w.token_no[part->token];
+    bool ok = write_part(&w);
     free(w.token_no);
     free(w.process_no);
     free(w.fault_no);

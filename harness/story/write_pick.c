@@ -82,12 +82,8 @@ static void guess_write_times(struct writer *w)
 {
     struct subject_log log = w->h->log;
     struct ledger l = *w->l;
-    struct fault_record *kept = calloc(l.fault_count + 1, sizeof *kept);
+    struct fault_record *kept = memory_zeroed(l.fault_count, sizeof *kept);
 
-    if (!kept) {
-        w->failed = true;
-        return;
-    }
     // The guess depends on the faults, and a reader knows only those that are written.
     l.fault_count = 0;
     for (size_t i = 0; i < w->l->fault_count; i++) {

@@ -56,10 +56,11 @@ bool measured_add(struct measured *o, struct measurement *item, const struct exp
 {
     enum metric_id id = objective ? metric_find(objective->metric)->id : METRIC_LATENCY_P99;
 
-    if (o->count == MEASURED_MAX || !array_grow(&o->items, o->count, 1, sizeof *o->items)) {
+    if (o->count == MEASURED_MAX) {
         recording_fini(&item->recording);
         return err_set(e, ERR_INTERNAL, "no room for another run");
     }
+    memory_grow(&o->items, o->count, 1, sizeof *o->items);
     o->items[o->count++] = *item;
     // One violated run is enough to break the pair, however many passed: a pair that sometimes
     // loses mail cannot be used. Late mail alone breaks no pair, because a busy machine can cause
@@ -142,17 +143,15 @@ void measured_summarise(const struct measured *o, struct tune_pair *p)
 
 // --- the model beside the measurement -------------------------------------------------
 
-bool measured_queries(
-    struct queries *q, const struct measured *all, size_t count, size_t except, struct err *e)
+void measured_queries(struct queries *q, const struct measured *all, size_t count, size_t except)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; i != except && k < all[i].count; k++) {
-            if (is_conclusive(&all[i].items[k]) &&
-                !queries_join(q, &all[i].items[k].recording.queries, e))
-                return false;
+            if (is_conclusive(&all[i].items[k]))
+                queries_join(q, &all[i].items[k].recording.queries);
         }
     }
-    return q->reads.count + q->turns.count == 0 || queries_ready(q, e);
+    queries_ready(q);
 }
 
 // Simulates a run: the arrivals of its recording, with the limit and timeout of the pair.
@@ -212,18 +211,19 @@ static bool model_pair(const struct measured *o, const struct queries *q, struct
 bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, struct err *e)
 {
     struct queries every = {0};
-    // SIZE_MAX is the number of no pair, so no pair is left out.
-    bool ok = measured_queries(&every, all, t->count, SIZE_MAX, e);
+    bool ok = true;
 
+    // SIZE_MAX is the number of no pair, so no pair is left out.
+    measured_queries(&every, all, t->count, SIZE_MAX);
     t->read_ms = queries_median_ms(&every.reads);
     t->turn_ms = queries_median_ms(&every.turns);
     queries_fini(&every);
 
     for (size_t i = 0; ok && i < t->count; i++) {
         struct queries q = {0};
+        measured_queries(&q, all, t->count, i);
         // Without query times of other pairs, this pair has no figures of the model.
-        ok = measured_queries(&q, all, t->count, i, e) &&
-             (q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e));
+        ok = q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e);
         queries_fini(&q);
     }
     return ok;
@@ -232,28 +232,24 @@ bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, s
 // --- what the model uses ----------------------------------------------------------------
 
 // Records when the commit of each delivered token was acknowledged.
-static bool record_arrivals(struct recording *r, const struct ledger *l, struct err *e)
+static void record_arrivals(struct recording *r, const struct ledger *l)
 {
     r->length_ns = l->load_end_ns - l->start_ns;
-    r->arrivals_ns = calloc(l->plan->token_count + 1, sizeof *r->arrivals_ns);
-    if (!r->arrivals_ns)
-        return err_memory(e);
+    r->arrivals_ns = memory_allocate(l->plan->token_count * sizeof *r->arrivals_ns);
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         if (l->tokens[token].deliveries > 0 && txn->outcome == TXN_COMMITTED)
             r->arrivals_ns[r->count++] = txn->ended_ns - l->start_ns;
     }
     qsort(r->arrivals_ns, r->count, sizeof *r->arrivals_ns, clock_compare);
-    return true;
 }
 
 // Finds how long the query of each line took: from when its batch fired until the line was read.
-static bool record_queries(struct recording *r, const struct ledger *l, struct err *e)
+static void record_queries(struct recording *r, const struct ledger *l)
 {
     int64_t previous_ns = 0;
-    bool ok = true;
 
-    for (size_t i = 0; ok && i < l->log->line_count; i++) {
+    for (size_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
         enum fired_by why;
         int64_t fire_ns = stages_fire_ns(l, line, &why);
@@ -263,21 +259,21 @@ static bool record_queries(struct recording *r, const struct ledger *l, struct e
         // counts from that line on and is a "turn"; any other time is a "read" (queries.h). The
         // load may hear of a commit only after the token's line was read; then a read takes 0.
         if (fire_ns > previous_ns)
-            ok = queries_add(&r->queries.reads, line->tokens,
-                line->read_ns > fire_ns ? line->read_ns - fire_ns : 0, e);
+            queries_add(&r->queries.reads, line->tokens,
+                line->read_ns > fire_ns ? line->read_ns - fire_ns : 0);
         else
-            ok = queries_add(&r->queries.turns, line->tokens, line->read_ns - previous_ns, e);
+            queries_add(&r->queries.turns, line->tokens, line->read_ns - previous_ns);
         previous_ns = line->read_ns;
     }
-    return ok;
 }
 
-bool recording_take(struct recording *r, const struct ledger *l, struct err *e)
+void recording_take(struct recording *r, const struct ledger *l)
 {
     *r = (struct recording){0};
     if (l->scenario->collector.instances != 1 || l->plan->fault_count > 0 || !l->log)
-        return true;
-    return record_arrivals(r, l, e) && record_queries(r, l, e);
+        return;
+    record_arrivals(r, l);
+    record_queries(r, l);
 }
 
 void recording_fini(struct recording *r)

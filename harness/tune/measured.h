@@ -23,7 +23,7 @@ struct recording {
 
 // Makes the recording of a run with one collector and without faults. The recording of any other
 // run stays empty, because that run's lines do not show how long a query took.
-MUST_USE bool recording_take(struct recording *r, const struct ledger *l, struct err *e);
+void recording_take(struct recording *r, const struct ledger *l);
 void recording_fini(struct recording *r);
 
 // --- what was measured ---------------------------------------------------------------
@@ -51,8 +51,8 @@ struct measured {
     bool broken;
 };
 
-// Adds a measurement and takes over everything that it owns, even on failure. False when memory is
-// short or there are MEASURED_MAX measurements already.
+// Adds a measurement and takes over everything that it owns, even on failure. False when
+// there are MEASURED_MAX measurements already.
 MUST_USE bool measured_add(struct measured *o, struct measurement *item,
     const struct expectation *objective, struct err *e);
 void measured_fini(struct measured *o);
@@ -64,10 +64,8 @@ struct schedule_pair measured_schedule(const struct measured *o);
 void measured_summarise(const struct measured *o, struct tune_pair *p);
 
 // Adds the query times of the conclusive runs of all pairs except number `except` (`except` >=
-// count: of all pairs), then calls queries_ready. Without any such time it leaves q as it was,
-// which is no error.
-MUST_USE bool measured_queries(
-    struct queries *q, const struct measured *all, size_t count, size_t except, struct err *e);
+// count: of all pairs), then calls queries_ready.
+void measured_queries(struct queries *q, const struct measured *all, size_t count, size_t except);
 
 // Simulates each conclusive run of each pair and fills in the errors of the model. The simulation
 // uses the run's own arrivals but the query times of the other pairs, because the pair's own query

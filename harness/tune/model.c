@@ -110,8 +110,8 @@ static void simulate_batch(
     admit_arrivals(w, m, a, w->written_ns);
 }
 
-// Adds the tokens of the written batch, and their latencies, to the result. False without memory.
-static bool count_batch(struct window *w, const struct model *m, struct model_result *r)
+// Adds the tokens of the written batch, and their latencies, to the result.
+static void count_batch(struct window *w, const struct model *m, struct model_result *r)
 {
     for (int i = 0; i < w->count; i++) {
         double sent_ns = (double)w->written_ns;
@@ -121,21 +121,18 @@ static bool count_batch(struct window *w, const struct model *m, struct model_re
                 sent_ns = w->sender_free_ns;
             w->sender_free_ns = sent_ns + NS_PER_S / m->budget_per_s;
         }
-        if (!histogram_record(&r->latency, w->written_ns - w->waiting[i]) ||
-            !histogram_record(&r->sent, (int64_t)sent_ns - w->waiting[i]))
-            return false;
+        histogram_record(&r->latency, w->written_ns - w->waiting[i]);
+        histogram_record(&r->sent, (int64_t)sent_ns - w->waiting[i]);
     }
     r->tokens += (uint64_t)w->count;
     r->batches++;
-    return true;
 }
 
-// Simulates one batch after the other until the period is over. False without memory.
-static bool simulate_batches(struct model_result *r, const struct model *m, struct window *w)
+// Simulates one batch after the other until the period is over.
+static void simulate_batches(struct model_result *r, const struct model *m, struct window *w)
 {
     struct arrivals_cycle a = {.model = m};
     struct rng arrivals, queries;
-    bool ok = true;
 
     // Arrivals, rows and queries have separate streams of random numbers, so every pair gets the
     // same arrivals, however many queries it makes.
@@ -145,12 +142,11 @@ static bool simulate_batches(struct model_result *r, const struct model *m, stru
     arrivals_init(&a.source, &m->phases[0], arrivals);
     w->written_ns = -1; // no line is written yet, so the first one takes a read
     w->next_ns = next_arrival(&a);
-    while (ok && w->next_ns < m->period_ns) {
+    while (w->next_ns < m->period_ns) {
         simulate_batch(w, m, &a, &queries);
-        ok = count_batch(w, m, r);
+        count_batch(w, m, r);
     }
     r->end_ns = w->written_ns;
-    return ok;
 }
 
 bool model_run(struct model_result *r, const struct model *m, struct err *e)
@@ -166,14 +162,12 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
             "the model takes up to %.0f tokens, not %.0f: shorten --period", MODEL_TOKENS_MAX,
             tokens);
     // The timeout is a guess at the highest latency. The histograms grow if it is too low.
-    w.waiting = calloc((size_t)m->limit, sizeof *w.waiting);
-    bool ok = w.waiting && histogram_init(&r->latency, m->timeout_ns, e) &&
-              histogram_init(&r->sent, m->timeout_ns, e) && simulate_batches(r, m, &w);
+    histogram_init(&r->latency, m->timeout_ns);
+    histogram_init(&r->sent, m->timeout_ns);
+    w.waiting = memory_zeroed((size_t)m->limit, sizeof *w.waiting);
+    simulate_batches(r, m, &w);
     free(w.waiting);
-    if (!ok)
-        model_result_fini(r);
-    // A lack of memory is the only reason why one of these calls can fail.
-    return ok || err_memory(e);
+    return true;
 }
 
 void model_result_fini(struct model_result *r)

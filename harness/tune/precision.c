@@ -42,12 +42,12 @@ size_t precision_checked(size_t count)
 struct precision precision_of(const double *values, size_t count)
 {
     struct precision p = {.median = NAN, .low = 0, .high = INFINITY};
-    double *logs = calloc(count + 1, sizeof *logs), sum = 0, squares = 0;
+    double *logs = memory_allocate(count * sizeof *logs), sum = 0, squares = 0;
     size_t n = 0;
 
     // Take logarithms, because a disturbed run is slower by a factor rather than by a number of
     // milliseconds.
-    for (size_t i = 0; logs && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (values[i] > 0 && isfinite(values[i]))
             logs[n++] = log(values[i]);
     }

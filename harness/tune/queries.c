@@ -8,28 +8,22 @@
 // that all these batches have about the same size.
 static const size_t neighbours = 100;
 
-bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e)
+void queries_add(struct query_list *list, uint32_t tokens, int64_t ns)
 {
-    if (!array_grow(&list->items, list->count, 1, sizeof *list->items))
-        return err_memory(e);
+    memory_grow(&list->items, list->count, 1, sizeof *list->items);
     list->items[list->count++] = (struct query_time){tokens, ns};
-    list->sorted = false;
-    return true;
 }
 
-static bool append_queries(struct query_list *to, const struct query_list *from, struct err *e)
+static void append_queries(struct query_list *to, const struct query_list *from)
 {
-    for (size_t i = 0; i < from->count; i++) {
-        if (!queries_add(to, from->items[i].tokens, from->items[i].ns, e))
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < from->count; i++)
+        queries_add(to, from->items[i].tokens, from->items[i].ns);
 }
 
-bool queries_join(struct queries *to, const struct queries *from, struct err *e)
+void queries_join(struct queries *to, const struct queries *from)
 {
-    return append_queries(&to->reads, &from->reads, e) &&
-           append_queries(&to->turns, &from->turns, e);
+    append_queries(&to->reads, &from->reads);
+    append_queries(&to->turns, &from->turns);
 }
 
 static int by_tokens(const void *a, const void *b)
@@ -45,22 +39,18 @@ static void sort_by_tokens(struct query_list *list)
 {
     if (list->count > 0)
         qsort(list->items, list->count, sizeof *list->items, by_tokens);
-    list->sorted = true;
 }
 
-bool queries_ready(struct queries *q, struct err *e)
+void queries_ready(struct queries *q)
 {
-    if (q->reads.count + q->turns.count == 0)
-        return err_set(e, ERR_USAGE, "no batch shows how long a query takes");
     // If no batch, or every batch, had to wait for the previous line, only one of the lists has
     // times. Use them for the other list, too, because both kinds take about as long.
-    if (q->reads.count == 0 && !append_queries(&q->reads, &q->turns, e))
-        return false;
-    if (q->turns.count == 0 && !append_queries(&q->turns, &q->reads, e))
-        return false;
+    if (q->reads.count == 0)
+        append_queries(&q->reads, &q->turns);
+    if (q->turns.count == 0)
+        append_queries(&q->turns, &q->reads);
     sort_by_tokens(&q->reads);
     sort_by_tokens(&q->turns);
-    return true;
 }
 
 // Returns the index of the first batch with at least this many tokens; the number of batches if
@@ -126,7 +116,8 @@ static bool parse_query_time(struct queries *q, const char *text, size_t line, s
     if (!ok)
         return err_set(e, ERR_USAGE, "line %zu is not like 'read,10,0.52'", line);
     struct query_list *list = strcmp(kind, "read") == 0 ? &q->reads : &q->turns;
-    return queries_add(list, tokens, (int64_t)(ms * NS_PER_MS), e);
+    queries_add(list, tokens, (int64_t)(ms * NS_PER_MS));
+    return true;
 }
 
 bool queries_parse_csv(struct queries *q, const char *text, struct err *e)
@@ -141,21 +132,18 @@ bool queries_parse_csv(struct queries *q, const char *text, struct err *e)
         if (!parse_query_time(q, at, ++line, e))
             return false;
     }
-    return true;
+    return line > 1 || err_set(e, ERR_USAGE, "no batch shows how long a query takes");
 }
 
 double queries_median_ms(const struct query_list *list)
 {
-    int64_t *ns = calloc(list->count + 1, sizeof *ns);
-    size_t middle = list->count / 2;
-    double median = NAN;
-
-    for (size_t i = 0; ns && i < list->count; i++)
+    if (list->count == 0)
+        return NAN;
+    int64_t *ns = memory_allocate(list->count * sizeof *ns);
+    for (size_t i = 0; i < list->count; i++)
         ns[i] = list->items[i].ns;
-    if (ns && list->count > 0) {
-        qsort(ns, list->count, sizeof *ns, clock_compare);
-        median = (double)ns[middle] / NS_PER_MS;
-    }
+    qsort(ns, list->count, sizeof *ns, clock_compare);
+    double median = (double)ns[list->count / 2] / NS_PER_MS;
     free(ns);
     return median;
 }

@@ -16,7 +16,6 @@ struct query_time {
 struct query_list {
     struct query_time *items; // owned
     size_t count;
-    bool sorted;
 };
 
 struct queries {
@@ -25,20 +24,21 @@ struct queries {
 };
 
 // Adds one time to a list.
-MUST_USE bool queries_add(struct query_list *list, uint32_t tokens, int64_t ns, struct err *e);
+void queries_add(struct query_list *list, uint32_t tokens, int64_t ns);
 
 // Adds all times of `from` to `to`.
-MUST_USE bool queries_join(struct queries *to, const struct queries *from, struct err *e);
+void queries_join(struct queries *to, const struct queries *from);
 
 // Prepares for queries_draw: sorts the times by tokens, and fills an empty list from the other one.
-// False with ERR_USAGE when both are empty.
-MUST_USE bool queries_ready(struct queries *q, struct err *e);
+// When both are empty, they stay so.
+void queries_ready(struct queries *q);
 
 // Returns a random time out of those of about a hundred batches whose sizes are nearest to
 // `tokens`.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng);
 
-// Write both lists as CSV, and read them back. ERR_USAGE names the line that cannot be read.
+// Write both lists as CSV, and read them back. ERR_USAGE names the line that cannot be read, or
+// says that there is none.
 bool queries_print_csv(const struct queries *q, struct buf *out);
 MUST_USE bool queries_parse_csv(struct queries *q, const char *text, struct err *e);
 

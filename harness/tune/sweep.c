@@ -56,9 +56,10 @@ static bool read_recording(
 {
     struct history h = {0};
     char path[PATH_MAX];
-    bool ok = path_join(path, folder, HISTORY_NAME, e) && history_read(&h, path, s, e) &&
-              recording_take(&m->recording, &h.ledger, e);
+    bool ok = path_join(path, folder, HISTORY_NAME, e) && history_read(&h, path, s, e);
 
+    if (ok)
+        recording_take(&m->recording, &h.ledger);
     history_fini(&h);
     return ok;
 }
@@ -181,10 +182,10 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
 static bool count_round_trips(struct sweeping *s, struct err *e)
 {
     struct scenario *scenario = &s->tuning->scenario;
-    int64_t *lengths_ns = calloc(scenario->load_count + 1, sizeof *lengths_ns);
-    bool ok = lengths_ns || err_memory(e);
+    int64_t *lengths_ns = memory_allocate(scenario->load_count * sizeof *lengths_ns);
+    bool ok = true;
 
-    for (size_t i = 0; ok && i < scenario->load_count; i++) {
+    for (size_t i = 0; i < scenario->load_count; i++) {
         lengths_ns[i] = scenario->load[i].for_ns;
         if (scenario->load[i].arrivals != ARRIVALS_TRACE)
             scenario->load[i].for_ns = clock_min(lengths_ns[i], counting_ns);
@@ -192,7 +193,7 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
     for (size_t i = 0; ok && i < s->tuning->tune.count; i++)
         ok = s->tuning->pairs[i].left_out || is_recorded(s->tuning, COUNTING_ROUND, i) ||
              run_pair(s, COUNTING_ROUND, i, e);
-    for (size_t i = 0; lengths_ns && i < scenario->load_count; i++)
+    for (size_t i = 0; i < scenario->load_count; i++)
         scenario->load[i].for_ns = lengths_ns[i];
     free(lengths_ns);
     return ok;

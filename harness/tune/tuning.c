@@ -124,11 +124,9 @@ static bool load_scenario(struct tuning *t, struct err *e)
 {
     struct overrides sets = options_overrides(t->options);
     const char *objective = t->options->tune.objective;
-    const char **items = calloc(sets.count + 1, sizeof *items);
+    const char **items = memory_zeroed(sets.count + 1, sizeof *items);
     char set[200], metric[64] = "";
 
-    if (!items)
-        return err_memory(e);
     for (size_t i = 0; i < sets.count; i++)
         items[i] = sets.items[i];
     if (objective) {
@@ -287,9 +285,7 @@ static bool read_trace(struct tuning *t, struct err *e)
     p->for_ns = INT64_MAX;
     // trace_read makes a file name from the phase's name, so the phase needs one meanwhile.
     p->name = (char[]){"trace"};
-    p->file = strdup(t->options->tune.trace);
-    if (!p->file)
-        return err_memory(e);
+    p->file = memory_copy(t->options->tune.trace);
     bool ok = trace_read(p, "", e) || err_prefix(e, "--trace");
     p->name = NULL;
     if (!ok)
@@ -380,10 +376,12 @@ static bool read_queries(struct tuning *t, struct err *e)
     // --query-time names a file of measured times, or gives one time for all queries, such as 2ms.
     bool is_file = given && path_read(given, &text, ERR_USAGE, &no_file);
     bool ok = is_file ? queries_parse_csv(&t->queries, text.data, e)
-                      : (!given || units_duration(given, &query_ns, e)) &&
-                            queries_add(&t->queries.reads, 1, query_ns, e);
+                      : !given || units_duration(given, &query_ns, e);
     buf_fini(&text);
-    return (ok && queries_ready(&t->queries, e)) || err_prefix(e, "--query-time");
+    if (!is_file)
+        queries_add(&t->queries.reads, 1, query_ns);
+    queries_ready(&t->queries);
+    return ok || err_prefix(e, "--query-time");
 }
 
 bool tuning_model(struct tuning *t, struct err *e)
