@@ -293,6 +293,33 @@ static void a_part_tells_what_a_fault_outside_it_did(void **state)
     story_fini(&again);
 }
 
+// Token 2 belongs to the part only because its line does; its transaction and the other two tokens
+// of that lie before.
+static void a_part_keeps_the_last_token_of_a_transaction(void **state)
+{
+    static const char told[] = "token 0-2 at 50\n"
+                               "line at 150: 0-1\n"
+                               "token 3 at 4900\n"
+                               "line at 5000: 2-3\n";
+    static struct story t, again;
+    struct buf text;
+    struct err e;
+
+    if (!story_read_text(&t, told, "x.story", &e))
+        fail_msg("%s", e.text);
+    int64_t start_ns = t.history.ledger.start_ns;
+    struct part part = {
+        .from_ns = start_ns + 4 * NS_PER_S, .until_ns = start_ns + 6 * NS_PER_S, .token = 3};
+    buf_init(&text, 4096);
+    assert_true(story_write(&t.scenario, &t.history, &part, false, &text));
+    if (!story_read_text(&again, buf_str(&text), "part", &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(ledger_txn(&again.history.ledger, 2)->outcome, TXN_COMMITTED);
+    buf_fini(&text);
+    story_fini(&t);
+    story_fini(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +329,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_what_was_read),
         cmocka_unit_test(a_whole_run_keeps_its_counts),
         cmocka_unit_test(a_part_tells_what_a_fault_outside_it_did),
+        cmocka_unit_test(a_part_keeps_the_last_token_of_a_transaction),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

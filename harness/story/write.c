@@ -140,11 +140,11 @@ static void write_txn(struct writer *w, size_t i)
 
     // Tokens of one kind whose numbers follow each other are one event.
     for (uint32_t t = txn->first_token, next; t < end; t = next) {
-        for (next = t + 1; next < end && w->token_no[next] != DROPPED && kinds[next] == kinds[t];
-             next++)
-            ;
+        next = t + 1;
         if (w->token_no[t] == DROPPED)
             continue;
+        while (next < end && w->token_no[next] != DROPPED && kinds[next] == kinds[t])
+            next++;
         struct event event = write_event_of(w, EVENT_TOKEN, &w->l->txns[i]);
         event.first = w->token_no[t];
         event.last = w->token_no[next - 1];
