@@ -184,9 +184,10 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
         return origin_err(&event->origin, e, "a story is like at most %d others", LIKE_MAX);
     int folder = *event->text == '/' || !slash ? 0 : (int)(slash + 1 - file);
     snprintf(path, sizeof path, "%.*s%s", folder, file, event->text);
+    size_t claims = r->t->claim_count;
     bool ok = read_story_file(r, story_keep(r->t, path), &event->origin, e);
     // The claims of the other story need not hold for this one.
-    r->t->claim_count = 0;
+    r->t->claim_count = claims;
     return ok;
 }
 

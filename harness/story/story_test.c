@@ -211,6 +211,19 @@ static void a_claim_that_does_not_hold_says_what_came_out(void **state)
     }
 }
 
+// Only the claims of the other story are left out.
+static void a_claim_before_like_stays(void **state)
+{
+    static struct story t;
+    struct err e;
+
+    if (!story_read_text(&t, "=> late 0\nlike " STORIES_DIR "/vitals/idle.story\n", "x.story", &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(t.claim_count, 1);
+    assert_int_equal(t.claims[0].metric, METRIC_LATE);
+    story_fini(&t);
+}
+
 // The text with all defaults gives what the story gives.
 static void assert_same_when_explained(const char *path)
 {
@@ -326,6 +339,7 @@ int main(void)
         cmocka_unit_test(each_story_comes_out),
         cmocka_unit_test(a_refusal_says_where_and_what),
         cmocka_unit_test(a_claim_that_does_not_hold_says_what_came_out),
+        cmocka_unit_test(a_claim_before_like_stays),
         cmocka_unit_test(what_is_written_is_what_was_read),
         cmocka_unit_test(a_whole_run_keeps_its_counts),
         cmocka_unit_test(a_part_tells_what_a_fault_outside_it_did),
