@@ -46,6 +46,16 @@ const char *cells_title(size_t column)
     return column < question_count + SPEEDS ? speed_titles[column - question_count] : NULL;
 }
 
+// Finds the answer of a run in the stored ones. False: the run is still to be made.
+static bool find_stored_answer(
+    const struct field_run *f, const struct experiment *x, struct answer *answer)
+{
+    char key[EXPERIMENT_KEY_MAX];
+
+    experiment_key(x, key);
+    return answer_file_find(&f->answers, key, answer);
+}
+
 // --- the paced load ---------------------------------------------------------------------
 
 // Finds the subject's pace: halves m->rate until the subject sustains this rate without a fault. A
@@ -103,17 +113,6 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
     }
 }
 
-// Asks for one round of the paced run. If the answer is missing because a merged shard did not
-// finish, the row gets no speeds and the table goes on. False: the table cannot go on.
-static bool ask_round(struct field_run *f, size_t row, const struct experiment *x,
-    struct answer *answer, struct err *e)
-{
-    if (asking_answer(f, row, x, true, answer, e))
-        return true;
-    f->manners[row].unreachable = true;
-    return f->options->merged && e->kind == ERR_SKIP;
-}
-
 // Makes the rounds of the paced run from the second on, then shows the medians of all rounds. The
 // first round was made before for all subjects, to find their pace.
 static bool ask_rounds(struct field_run *f, struct err *e)
@@ -124,19 +123,24 @@ static bool ask_rounds(struct field_run *f, struct err *e)
     for (int round = 2; round <= rounds; round++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
             struct experiment x = asking_experiment(f, row, question_paced, round);
-            // The answer is stored and asked for again below, so here it is not needed.
-            if (asking_possible(f, row) && !ask_round(f, row, &x, &answers[0], e))
+            // The answer is stored and found again below, so here it is not needed. It is missing
+            // when a merged shard did not finish.
+            if (asking_possible(f, row) && !asking_answer(f, row, &x, true, &answers[0], e) &&
+                !(f->options->merged && e->kind == ERR_SKIP))
                 return false;
         }
     }
     for (size_t row = 0; row < f->grid.row_count; row++) {
-        for (int round = 1; asking_possible(f, row) && round <= rounds; round++) {
+        bool found = asking_possible(f, row);
+        for (int round = 1; found && round <= rounds; round++) {
             struct experiment x = asking_experiment(f, row, question_paced, round);
-            if (!ask_round(f, row, &x, &answers[round - 1], e))
-                return false;
+            found = find_stored_answer(f, &x, &answers[round - 1]);
         }
-        if (asking_possible(f, row))
+        // A row without all rounds gets no speeds, and the search for its rate leaves it out.
+        if (found)
             show_paced(f, row, answers, (size_t)rounds);
+        else
+            f->manners[row].unreachable = true;
     }
     return true;
 }
@@ -167,16 +171,6 @@ static const char *why_not_asked(const struct field_run *f, size_t row, const st
         return "no other worker gets a job while its handler runs";
     return q->asks == ASKS_AT_ONCE && claim_s > CLAIM_MOST_S ? "its claim lasts longer than a run"
                                                              : NULL;
-}
-
-// Finds the answer of a run in the stored ones. False: the run is still to be made.
-static bool find_stored_answer(
-    const struct field_run *f, const struct experiment *x, struct answer *answer)
-{
-    char key[EXPERIMENT_KEY_MAX];
-
-    experiment_key(x, key);
-    return answer_file_find(&f->answers, key, answer);
 }
 
 // True when a cell wants a run with this seed: --repeat asks for it, or an earlier run broke a

@@ -1,0 +1,43 @@
+#include "base/unit.h"
+#include "field/asking.h"
+
+// Stores a good answer to a question, so that no run is made for it.
+static void store_answer(struct field_run *f, const struct question *q)
+{
+    const struct experiment x = asking_experiment(f, 0, q, 1);
+    const struct answer good = {.p99 = 5, .judged = 1, .planned = 1, .struck = 1, .in_hand = 1};
+    char key[EXPERIMENT_KEY_MAX];
+    struct err e;
+
+    experiment_key(&x, key);
+    assert_true(answer_file_store(&f->answers, key, &good, &e));
+}
+
+// Otherwise the progress would say "18/16", and that no time is left.
+static void no_run_counts_twice(void **state)
+{
+    const struct options o = {.field.quick = true, .quiet = true};
+    struct manner manner = {.rate = EXPERIMENT_RATE, .drain_s = 15, .claim_s = 5};
+    struct field_run f = {.options = &o, .manners = &manner};
+    struct err e;
+
+    grid_init(&f.grid, NULL, question_count + cells_speeds, 1);
+    assert_true(answer_file_open(&f.answers, NULL, &e));
+    store_answer(&f, question_paced);
+    for (size_t i = 0; i < question_count; i++)
+        store_answer(&f, &questions[i]);
+    assert_true(cells_fill(&f, &e));
+    assert_int_equal(f.planned, question_count + 1);
+    assert_int_equal(f.done, f.planned);
+    assert_string_equal(f.grid.rows[0].cells[0].text, "kept; back in under 0.1 s");
+    assert_string_equal(cell_of_speed(&f, 0, SPEED_P99)->text, "5.0 ms");
+    answer_file_close(&f.answers);
+    grid_fini(&f.grid);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_run_counts_twice)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
