@@ -183,22 +183,25 @@ static double count_not_done(const struct run_outcome *outcome)
 }
 
 // The run's verdict alone is no answer, because the run may break another promise than the one of
-// the finding. A metric that the run itself doubts is a doubt here, too.
+// the finding. A metric that the run itself doubts is a doubt here, too, unless another one shows
+// it.
 enum shown finding_shown(const struct field_finding *f, const struct run_outcome *outcome,
     const json_t *figures, char *text, size_t size)
 {
+    enum shown shown = SHOWN_NOTHING;
+
     if (outcome->verdict == VERDICT_INCONCLUSIVE)
         return SHOWN_DOUBT;
-    for (char **name = f->breaks; *name; name++) {
+    for (char **name = f->breaks; *name && shown != SHOWN_FINDING; name++) {
         const struct metric *m = metric_find(*name);
         // A name that is no metric is FINDING_LEFT.
         double count = m ? parse_number(figures, *name) : count_not_done(outcome);
         if (!(count > 0) || !logs_say(f, outcome->folder))
             continue;
         snprintf(text, size, "seen, %s %.0f", *name, count);
-        return m && outcome->doubted[m->id] ? SHOWN_DOUBT : SHOWN_FINDING;
+        shown = m && outcome->doubted[m->id] ? SHOWN_DOUBT : SHOWN_FINDING;
     }
-    return SHOWN_NOTHING;
+    return shown;
 }
 
 // Reads the run's result.json and sets *shown to whether the run shows the finding; text as in
