@@ -104,7 +104,7 @@ json_t *prose_blocks(const char *text)
     json_t *blocks = json_array();
 
     text += strspn(text, "\n");
-    while (blocks && *text) {
+    while (*text) {
         const char *after =
             strncmp(text, FENCE, strlen(FENCE)) == 0 ? add_code(blocks, text) : NULL;
         // No block of code begins here, so it is a paragraph, which ends at an empty line.

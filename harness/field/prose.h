@@ -6,7 +6,6 @@
 
 // Returns an array of blocks. {"code": TEXT} is a block of code, {"spans": […]} a paragraph. A span
 // is an object with one of the members "plain", "bold" and "mono", or with both "words" and "url".
-// NULL when memory is short.
 json_t *prose_blocks(const char *text);
 
 // Removes the folders from each path in the text, because a table is read on other machines:

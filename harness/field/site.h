@@ -11,7 +11,7 @@
 #include "field/answer_file.h"
 #include "field/grid.h"
 
-// Returns the object of field.json; NULL when memory is short or a finding cannot be read.
+// Returns the object of field.json; NULL when a finding cannot be read, or a text is not UTF-8.
 MUST_USE json_t *site_json(const struct grid *g, struct err *e);
 
 // Writes the site into a folder, which is created if needed. The raw results are copied from those

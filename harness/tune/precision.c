@@ -55,10 +55,10 @@ struct precision precision_of(const double *values, size_t count)
     p.median = exp(stats_median(logs, n));
     for (size_t i = 0; i < n; i++)
         sum += logs[i];
-    for (size_t i = 0; n > 1 && i < n; i++)
-        squares += (logs[i] - sum / (double)n) * (logs[i] - sum / (double)n);
     if (n > 1) {
         double middle = sum / (double)n;
+        for (size_t i = 0; i < n; i++)
+            squares += (logs[i] - middle) * (logs[i] - middle);
         double reach = precision_quantile(n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
         p.low = exp(middle - reach);
         p.high = exp(middle + reach);

@@ -69,7 +69,7 @@ enum schedule_state schedule_state(const struct schedule *s, size_t pair)
         return SCHEDULE_GIVEN_UP;
     // After fewer runs than runs_min, the spread of the figures is not known, so nothing is
     // certain.
-    if (p->tried < s->runs_min && p->tried < s->runs_max)
+    if (p->tried < s->runs_min)
         return SCHEDULE_OPEN;
     if (misses(s->objective, &interval))
         return SCHEDULE_MISSES;
