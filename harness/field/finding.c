@@ -13,6 +13,7 @@
 #define FINDING_MAX (64u << 10)
 #define FENCE "---\n"
 
+// In the order of enum finding_state.
 static const struct word states[] = {
     {"draft", FINDING_DRAFT, NULL},
     {"reported", FINDING_REPORTED, NULL},

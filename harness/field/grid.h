@@ -25,7 +25,8 @@ struct cell {
 struct grid_row {
     char name[64], version[64], mode[500];
     bool ours;                // mailproof's own collector, which is shown last and apart
-    struct manifest manifest; // owned; for mailproof's own collector, only `promises` is set
+    struct manifest manifest; // owned; for mailproof's own collector, only `promises`, `wakes`
+                              // and `concurrency` are set
     char runtime[80];         // the version of the subject's language; "" when not known
     char absent[300];         // why the subject cannot be run; "" when it can
     struct cell *cells;

@@ -40,8 +40,8 @@ static double count_of(const struct seen *s, enum part part)
 }
 
 // Returns how much of a part's figure has this meaning, such as the part of the missing jobs that
-// breaks a promise. A documented late retry excuses as many
-// jobs as workers had taken, but no more: a job that no worker took does not wait for a retry.
+// breaks a promise. A documented late retry excuses as many jobs as workers had taken, but no more:
+// a job that no worker took does not wait for a retry.
 static double count_meaning(
     const struct seen *s, enum part part, enum meaning meaning, const struct terms *t)
 {

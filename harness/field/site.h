@@ -23,7 +23,7 @@ MUST_USE bool site_write(
 
 // Appends a page's template to `out`, filled in from a JSON value. In the template:
 //
-//   {{name}}               the member's text, escaped; a number as it is
+//   {{name}}               the member's text, escaped; a whole number as it is
 //   {{#name}}…{{/name}}    the text between, once for each item of a list, or once when the member
 //                          is true or a text that is not empty; inside, a name means a member of
 //                          the item or, if the item has no such member, of what is around it

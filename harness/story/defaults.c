@@ -46,7 +46,7 @@ static void complete_by_context(struct event *e, const struct default_context *u
     // end, unless it has an exit code.
     case EVENT_PROCESS:
         ends = event_has(e, "until");
-        event_default(e, "until", STORY_START_NS + u->run_ns + 10 * NS_PER_MS);
+        event_default(e, "until", STORY_START_NS + u->run_ns + END_GRACE_NS);
         event_default(e, "asked", !ends || event_has(e, "signal"));
         break;
     case EVENT_TOKEN:

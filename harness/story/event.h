@@ -20,6 +20,7 @@
 #define STORY_PROCESSES_MAX 1000u
 #define STORY_START_NS (1000 * NS_PER_S)           // the time 0 of a story on the run's clock
 #define TIME_MAX (INT64_C(100) * 86400 * NS_PER_S) // most ns before or after the load's beginning
+#define END_GRACE_NS (10 * NS_PER_MS) // by default a process lives this long after the run's end
 #define NUMBER_NONE UINT32_MAX // a token that the plan does not have; a fault with a map of its own
 
 // --- vocabulary.c ------------------------------------------------------------------------

@@ -45,7 +45,6 @@ const char *story_keep(struct story *t, const char *text)
 bool story_base(struct node **root, struct err *e)
 {
     static const struct origin nowhere = {.file = "story", .line = 1, .column = 1};
-
     struct buf yaml;
 
     buf_init(&yaml, 4096);
@@ -123,7 +122,8 @@ static bool read_event(struct reader *r, struct words *w, bool repeated, struct 
 }
 
 // Returns how many numbers the event and its items, which follow it, name: the default step of a
-// repetition.
+// repetition. The number of a fault does not count: it names a map, which all repetitions share
+// unless a step is given.
 static uint32_t numbers_of(const struct event *event)
 {
     uint32_t numbers = 0;

@@ -25,6 +25,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
         {{"until", VALUE_TIME, AT(run.until_ns)},
             {"interrupted", VALUE_FLAG, AT(run.interrupted), 1},
             {"others", VALUE_SHARE, AT(run.others), .unit = 100},
+            // -1 is UINT64_MAX: they were not counted.
             {"reconnects", VALUE_COUNT, AT(run.reconnects), .default_value = -1},
             {"strangers", VALUE_COUNT, AT(run.strangers)}, {"gave-up", VALUE_TEXT, AT(text)},
             {"logs-read", VALUE_FLAG, AT(run.logs), LOGS_READ},
@@ -154,6 +155,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
         .time = "at", ARRAY(looks, ledger.look_count, struct presence_look)},
     [EVENT_HOLD] = {"hold", HEAD_NONE,
         {{"from", VALUE_TIME, AT(hold.from_ns)}, {"until", VALUE_TIME, AT(hold.until_ns)},
+            // The pid 0 stands for a prepared transaction. Any other one will do for a backend.
             {"prepared", VALUE_FLAG, AT(hold.pid), 0, .default_value = 7}},
         .time = "from", ARRAY(holds, ledger.hold_count, struct presence_hold)},
     [EVENT_ROW] = {"row", HEAD_RANGE,

@@ -173,7 +173,7 @@ static bool read_value(const struct event_word *word, const struct origin *at, c
     int64_t *value, struct err *e)
 {
     const struct rule *rule = &rules[word->type];
-    // The largest value that a field of this size holds.
+    // The largest value that a field of this size holds. No count has a field of one byte.
     int64_t most = word->size < sizeof(int)   ? UINT16_MAX
                    : word->size > sizeof(int) ? INT64_MAX
                                               : INT32_MAX;
@@ -369,6 +369,7 @@ static void write_head(const struct event *event, struct buf *out)
     buf_append_str(out, k->name);
     if (k->head == HEAD_NONE)
         return;
+    // Without a number, it is a fault with its map, or an item with a token that was never planned.
     if (event->first == NUMBER_NONE)
         buf_printf(out, " %s", event->text ? event->text : "strange");
     else if (event->first == event->last)

@@ -122,7 +122,7 @@ static bool has_default_processes(const struct writer *w)
     for (size_t i = 0; all_default && i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
         all_default = p->instance == (int)i && p->started_ns == w->l->start_ns - NS_PER_S &&
-                      p->asked && p->ended_ns == w->l->drain_end_ns + 10 * NS_PER_MS &&
+                      p->asked && p->ended_ns == w->l->drain_end_ns + END_GRACE_NS &&
                       p->status == 0 && p->left == PROCESS_LEFT_UNKNOWN &&
                       w->process_no[i] != DROPPED;
     }

@@ -6,7 +6,7 @@
 static void set_process_end(
     const struct writer *w, const struct process_record *p, struct event *event)
 {
-    bool to_the_end = p->ended_ns == w->l->drain_end_ns + 10 * NS_PER_MS;
+    bool to_the_end = p->ended_ns == w->l->drain_end_ns + END_GRACE_NS;
 
     event->process.signal = p->status & 0x7f;
     event->process.exit = p->status >> 8 & 0xff;
@@ -74,6 +74,7 @@ static void set_fault_map(struct writer *w, struct event *event)
     size_t spec = (size_t)(event->fault.spec - w->s->faults);
 
     event->first = event->last = w->fault_no[spec];
+    // DROPPED is NUMBER_NONE, for which event_write writes the map.
     if (event->first == DROPPED) {
         buf_clear(&w->map);
         scenario_write_fault(event->fault.spec, &w->map);

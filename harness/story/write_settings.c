@@ -110,7 +110,7 @@ static void write_settings(
     }
 }
 
-// Returns all settings of a scenario as a tree.
+// Sets *root to all settings of a scenario, as a tree that the caller frees.
 static bool tree_of(const struct scenario *s, struct node **root, struct err *e)
 {
     static const struct origin nowhere = {.file = "story", .line = 1, .column = 1};

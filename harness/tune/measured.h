@@ -48,7 +48,7 @@ struct measured {
     double judged[MEASURED_MAX]; // values of the objective's metric, or of latency.p99
     double p99[MEASURED_MAX], tokens[MEASURED_MAX]; // ms, and tokens per batch
     size_t used; // number of conclusive runs, each of which has a value in the three arrays
-    bool broken;
+    bool broken; // true: a run broke an invariant that is no mere promise about time
 };
 
 // Adds a measurement and takes over everything that it owns, even on failure. False when

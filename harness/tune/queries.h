@@ -14,7 +14,7 @@ struct query_time {
 };
 
 struct query_list {
-    struct query_time *items; // owned
+    struct query_time *items; // owned; sorted by tokens since queries_ready
     size_t count;
 };
 

@@ -24,12 +24,12 @@ struct box {
     double left, top, right, bottom;
 };
 
-#define FRONT_BOXES 12 // number of steps into which each part of the front's line is divided
+#define FRONT_STEPS 12 // number of steps into which each part of the front's line is divided
 
 struct labels {
-    // For each pair: the boxes along its part of the front, its point, and its label. One more is
-    // for the name of the objective.
-    struct box taken[(FRONT_BOXES + 3) * TUNE_PAIRS_MAX + 1];
+    // For each pair: the boxes at both ends of the steps of its part of the front, its point, and
+    // its label. One more is for the name of the objective.
+    struct box taken[(FRONT_STEPS + 1 + 2) * TUNE_PAIRS_MAX + 1];
     size_t count;
 };
 
@@ -84,12 +84,12 @@ static size_t fit_axes(struct scatter *s)
 
 // --- the frame ---------------------------------------------------------------------------
 
-// Draws a line of the grid with its value; `upwards`: the axis is the vertical one.
-static void put_tick(const struct axis *a, bool upwards, double value, struct buf *out)
+// Draws a line of the grid with its value.
+static void put_tick(const struct axis *a, bool vertical, double value, struct buf *out)
 {
     double at = axis_place(a, value);
 
-    if (upwards)
+    if (vertical)
         buf_printf(out,
             "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
             "text-anchor=\"end\">%.4g</text>",
@@ -101,13 +101,13 @@ static void put_tick(const struct axis *a, bool upwards, double value, struct bu
             at, TOP, BOTTOM, at, BOTTOM + 17, value);
 }
 
-static void put_ticks(const struct axis *a, bool upwards, struct buf *out)
+static void put_ticks(const struct axis *a, bool vertical, struct buf *out)
 {
     double ticks[AXIS_TICKS_MAX];
     size_t count = axis_ticks(a, ticks);
 
     for (size_t i = 0; i < count; i++)
-        put_tick(a, upwards, ticks[i], out);
+        put_tick(a, vertical, ticks[i], out);
 }
 
 // Draws the objective's upper limit as a line with its name, and shades what lies above it.
@@ -222,8 +222,8 @@ static void put_point(const struct scatter *s, const struct tune_pair *p, struct
         s->tune->simulated ? "simulated" : tune_remark(s->tune, p));
 }
 
-// True when the box lies within the plot, or at most 10 units of the SVG above it, and covers no
-// other box.
+// True when the box lies within the plot, or at most 10 units of the SVG above it, where nothing is
+// drawn, and covers no other box.
 static bool is_free(const struct labels *l, const struct box *b)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -278,8 +278,8 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
 // Keeps labels off a straight line by small boxes along it.
 static void avoid_line(struct labels *l, double x1, double y1, double x2, double y2)
 {
-    for (int i = 0; i <= FRONT_BOXES; i++) {
-        double share = (double)i / FRONT_BOXES, x = x1 + share * (x2 - x1),
+    for (int i = 0; i <= FRONT_STEPS; i++) {
+        double share = (double)i / FRONT_STEPS, x = x1 + share * (x2 - x1),
                y = y1 + share * (y2 - y1);
         l->taken[l->count++] = (struct box){x - 1, y - 1, x + 1, y + 1};
     }

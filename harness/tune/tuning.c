@@ -105,7 +105,8 @@ static bool read_budget(struct tuning *t, struct err *e)
 }
 
 // Rewrites an error about the objective so that it names --for: load_scenario passes the objective
-// on as --set expect..., and the parser's error names that. Always returns false.
+// on as --set expect..., and the parser's error names that. Any other error stays as it is. Always
+// returns false.
 static bool blame_objective(const char *set, struct err *e)
 {
     char blame[220], why[sizeof e->text];

@@ -19,7 +19,7 @@ struct tuning {
     struct measured runs[TUNE_PAIRS_MAX]; // the measurements of each pair
     struct tune tune;
     struct load_phase arrivals[2]; // owned; the model's load, unless the model uses the scenario's
-                                   // load
+                                   // load; the second phase is the pause of on-off
     struct record record;          // the runs made so far; each run is an item
     struct queries queries;
     struct model model;
