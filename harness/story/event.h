@@ -332,7 +332,6 @@ struct writer {
                         // its map; DROPPED: none yet
     uint32_t fault_count;
     bool *line_kept;
-    bool *wrote;                 // per process of the run: it wrote a line that is kept
     struct line_record *guessed; // the lines, with the times of writing that a reader guesses when
                                  // the text does not say them
     struct buf *out;

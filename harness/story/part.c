@@ -10,8 +10,6 @@
 #include "plan/names.h"
 #include "story/event.h"
 
-#define TEXT_MAX ((size_t)4 << 20)
-
 // The invariants of which an example names the token, or the time at which its line was read.
 struct accused {
     bool by[METRIC_COUNT];

@@ -333,7 +333,6 @@ bool story_write(const struct scenario *s, const struct history *h, struct part 
     w.guessed = memory_zeroed(h->log.line_count, sizeof *w.guessed);
     w.line_kept = memory_zeroed(h->log.line_count, sizeof *w.line_kept);
     w.log.processes = memory_zeroed(h->log.process_count, sizeof *w.log.processes);
-    w.wrote = memory_zeroed(h->log.process_count, sizeof *w.wrote);
     buf_init(&w.map, 4096);
     w.defaults = (struct default_context){
         .load_ns = scenario_load_ns(s), .run_ns = scenario_load_ns(s) + s->drain_ns, .log = &w.log};
@@ -350,7 +349,6 @@ bool story_write(const struct scenario *s, const struct history *h, struct part 
     free(w.guessed);
     free(w.line_kept);
     free(w.log.processes);
-    free(w.wrote);
     free(w.pieces);
     return ok;
 }

@@ -49,14 +49,15 @@ static void pick_tokens(struct writer *w)
 static void pick_processes(struct writer *w)
 {
     const struct subject_log *log = &w->h->log;
+    bool *wrote = memory_zeroed(log->process_count, sizeof *wrote); // it wrote a line that is kept
 
     for (size_t i = 0; i < log->line_count; i++)
         if (w->line_kept[i])
-            w->wrote[log->lines[i].process] = true;
+            wrote[log->lines[i].process] = true;
     for (size_t i = 0; i < log->process_count; i++) {
         const struct process_record *p = &log->processes[i];
         w->process_no[i] = DROPPED;
-        if (!w->wrote[i] && !is_inside(w, p->started_ns, p->ended_ns))
+        if (!wrote[i] && !is_inside(w, p->started_ns, p->ended_ns))
             continue;
         w->process_no[i] = (uint32_t)w->log.process_count;
         w->log.processes[w->log.process_count] = *p;
@@ -66,6 +67,7 @@ static void pick_processes(struct writer *w)
             w->log.processes[w->log.process_count].ended_ns -= w->l->start_ns - STORY_START_NS;
         w->log.process_count++;
     }
+    free(wrote);
 }
 
 bool write_keeps_fault(const struct writer *w, const struct fault_record *f)
