@@ -119,7 +119,7 @@ json_t *answer_file_line(const char *key, const struct answer *answer)
     json_t *line = json_pack("{s:s, s:s, s:s, s:s}", "run", key, "folder", answer->folder,
         "program", answer->program, "day", answer->day);
 
-    for (size_t i = 0; line && i < FIGURES; i++) {
+    for (size_t i = 0; i < FIGURES; i++) {
         double value = *place_of_figure(&copy, i);
         json_object_set_new(line, figures[i].name, isnan(value) ? json_null() : json_real(value));
     }
@@ -130,17 +130,15 @@ bool answer_file_store(
     struct answer_file *a, const char *key, const struct answer *answer, struct err *e)
 {
     json_t *line = answer_file_line(key, answer);
-    bool ok = line && json_object_set(a->all, key, line) == 0;
-    FILE *file = a->path && path_make_parent(a->path, e) ? fopen(a->path, "ae") : NULL;
 
-    if (!ok)
-        err_memory(e);
+    if (!line)
+        return err_set(e, ERR_USAGE, "no answer can be stored: a name or path is not UTF-8");
+    json_object_set_new(a->all, key, line);
+    if (!a->path)
+        return true;
     // Write the answer at once, because a table takes hours and may be stopped.
-    else if (a->path)
-        ok = (file && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF) ||
-             err_sys(e, ERR_SYSTEM, "cannot write %s", a->path);
-    if (file && fclose(file) != 0 && ok)
-        ok = err_sys(e, ERR_SYSTEM, "cannot write %s", a->path);
-    json_decref(line);
-    return ok;
+    FILE *file = path_make_parent(a->path, e) ? fopen(a->path, "ae") : NULL;
+    bool ok = file && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;
+    ok = file && fclose(file) == 0 && ok;
+    return ok || err_sys(e, ERR_SYSTEM, "cannot write %s", a->path);
 }

@@ -86,12 +86,26 @@ static void removes_a_last_line_that_was_cut(void **state)
     unlink(path);
 }
 
+// The path of a user's own subject is a part of the key.
+static void a_name_that_is_not_utf8_is_the_reason(void **state)
+{
+    const struct answer answer = {0};
+    struct answer_file a;
+    struct err e;
+
+    assert_true(answer_file_open(&a, NULL, &e));
+    assert_false(answer_file_store(&a, "./queue-\xff: run", &answer, &e));
+    assert_non_null(strstr(e.text, "UTF-8"));
+    answer_file_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_an_answer_again),
         cmocka_unit_test(refuses_a_line_that_is_no_answer),
         cmocka_unit_test(removes_a_last_line_that_was_cut),
+        cmocka_unit_test(a_name_that_is_not_utf8_is_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,8 +86,7 @@ static bool record_answer(struct field_run *f, size_t row, const struct experime
     snprintf(relative.folder, sizeof relative.folder, "%s",
         command_record_below(answer->folder, f->options->out));
     json_t *line = answer_file_line(key, &relative);
-    if (line)
-        json_object_set_new(line, "n", json_integer((json_int_t)f->items[row]));
+    json_object_set_new(line, "n", json_integer((json_int_t)f->items[row]));
     return record_add(&f->record, line, e);
 }
 

@@ -368,7 +368,7 @@ json_t *site_json(const struct grid *g, struct err *e)
         titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own, "absent", absent,
         "findings", findings);
     if (!root)
-        err_memory(e);
+        err_set(e, ERR_USAGE, "no site can be made: a text of the table is not UTF-8");
     json_decref(findings);
     return root;
 }
