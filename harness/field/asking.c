@@ -157,6 +157,7 @@ bool cell_note_failure(struct cell *c, const struct err *e)
     snprintf(why, sizeof why, "%s",
         e->kind == ERR_INTERRUPTED ? "the record was ended before" : e->text);
     prose_drop_folders(why);
+    c->mark = CELL_EMPTY; // an earlier run may have left a figure
     snprintf(c->text, sizeof c->text, "%s%.150s", before, why); // a cell has room for few words
     return e->kind != ERR_INTERRUPTED;
 }

@@ -35,9 +35,25 @@ static void no_run_counts_twice(void **state)
     grid_fini(&f.grid);
 }
 
+// The search for the highest rate may fail after a rate was sustained. The page then shows the
+// reason, and must not colour it as a figure.
+static void a_failure_is_no_figure(void **state)
+{
+    struct cell c = {.mark = CELL_FIGURE, .text = "100/s"};
+    struct err e;
+
+    err_set(&e, ERR_SKIP, "its shard did not finish");
+    assert_true(cell_note_failure(&c, &e));
+    assert_string_equal(c.text, "not asked: its shard did not finish");
+    assert_int_equal(c.mark, CELL_EMPTY);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_run_counts_twice)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_run_counts_twice),
+        cmocka_unit_test(a_failure_is_no_figure),
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

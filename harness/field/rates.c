@@ -21,8 +21,7 @@ static bool try_rate(
     if (!asking_answer(f, row, &x, false, &a, e))
         return false;
     *sustained = answer_is_sustained(&a, 1000);
-    // The cell always shows the last rate that was sustained, so that it is right even if the
-    // search is interrupted.
+    // The cell shows the last rate that was sustained, until fill_rate knows better.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
         // The rate is the figure itself, so the usual rate is named, which is not appended.
