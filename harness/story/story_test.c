@@ -130,6 +130,10 @@ static void a_refusal_says_where_and_what(void **state)
             "x.story:2:1: 'lin' is not a word that is known here; did you mean 'line'?"},
         {"token 0 at 50\n  line at 150 tron: 0\n",
             "x.story:2:15: 'tron' is not a word that is known here; did you mean 'torn'?"},
+        {"story\n",
+            "x.story:1:1: 'story' is not a word that is known here; write set, like, repeat, "
+            "load, token, run, process, change, fault, session, line, sample, look, probe, "
+            "flush, stall, presence, hold, row or attempt"},
         {"token 0 at 5o\n", "x.story:1:12: '5o' should be a number of ms, such as 150 or 2.25"},
         {"token 0 at \f50\n", "x.story:1:12: '?50' should be a number of ms, such as 150 or 2.25"},
         {"run others %\n", "x.story:1:12: '' should be a number of ms, such as 150 or 2.25"},

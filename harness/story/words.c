@@ -283,18 +283,20 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
 bool event_read(struct words *w, struct event *event, struct err *e)
 {
     const char *known[EVENT_KINDS];
+    size_t count = 0;
     char name[64];
 
     *event = (struct event){0};
     if (!words_next(w, name, sizeof name, &event->origin))
         return origin_err(&event->origin, e, "an event is missing here, such as 'token 0 at 50'");
+    // Items have no name, because they stand after the ':' of a line.
     for (enum event_kind kind = 0; kind < EVENT_KINDS; kind++)
-        known[kind] = vocabulary[kind].name;
-    // Items have no name, because they stand after the ':' of a line, so none is suggested.
-    known[EVENT_ITEM] = known[EVENT_LINE];
-    event->kind = (enum event_kind)words_find(&event->origin, name, known, EVENT_KINDS, e);
-    if (event->kind == EVENT_KINDS)
+        if (kind != EVENT_ITEM)
+            known[count++] = vocabulary[kind].name;
+    size_t found = words_find(&event->origin, name, known, count, e);
+    if (found == count)
         return false;
+    event->kind = (enum event_kind)(found < EVENT_ITEM ? found : found + 1);
     // A time that the line does not give is the load's beginning.
     FOR_WORDS(word, event)
     if (word->type == VALUE_TIME)
