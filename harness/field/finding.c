@@ -181,14 +181,6 @@ void finding_fini(struct field_finding *f)
     *f = (struct field_finding){0};
 }
 
-// Returns the name of the folder that holds a file, in a new string: "b" for /a/b/c. Cuts `path` at
-// its last slash.
-static char *folder_of(char *path)
-{
-    *strrchr(path, '/') = '\0';
-    return memory_copy(strrchr(path, '/') + 1);
-}
-
 bool finding_ids(char ***ids, struct err *e)
 {
     char all[PATH_MAX], findings[PATH_MAX], defects[PATH_MAX];
@@ -202,8 +194,11 @@ bool finding_ids(char ***ids, struct err *e)
     glob(findings, 0, NULL, &found);
     glob(defects, GLOB_APPEND, NULL, &found);
     *ids = memory_zeroed(found.gl_pathc + 1, sizeof **ids);
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        (*ids)[i] = folder_of(found.gl_pathv[i]);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char *path = found.gl_pathv[i];
+        *strrchr(path, '/') = '\0'; // cuts off FINDING.md, whose folder has the id as its name
+        (*ids)[i] = memory_copy(strrchr(path, '/') + 1);
+    }
     globfree(&found);
     return true;
 }

@@ -23,7 +23,7 @@
 #define PLAIN_MAX (PLAIN_HEADER + HISTOGRAM_MAX_LEN * NUMBER_MAX)
 #define PACKED_MAX (2 * PLAIN_MAX)
 
-// The bits of 1.0 as an IEEE 754 double.
+// The bits of 1.0 as an IEEE 754 double: readers multiply the values by it.
 #define RATIO_ONE UINT64_C(0x3ff0000000000000)
 
 static bool fail_full(struct err *e)
@@ -110,7 +110,7 @@ static void put_plain(struct buf *out, const struct histogram *h, const struct b
     put_big_endian(out, 0, 4); // normalizing index offset
     put_big_endian(out, DIGITS, 4);
     put_big_endian(out, 1, 8); // lowest discernible value
-    put_big_endian(out, (uint64_t)histogram_highest_at(h->count_len - 1), 8);
+    put_big_endian(out, (uint64_t)histogram_highest_at(h->count_len - 1), 8); // highest value
     put_big_endian(out, RATIO_ONE, 8);
     buf_append(out, counts->data, counts->len);
 }

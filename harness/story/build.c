@@ -191,7 +191,7 @@ static bool build_item(
     struct event item = *source;
 
     event_complete(&item, &b->defaults);
-    item.item.line = (uint32_t)log->line_count;
+    item.item.line = (uint32_t)log->line_count; // build_event appends the line after its items
     if (source->first != NUMBER_NONE && !require_token(b, source, e))
         return false;
     for (uint32_t token = source->first;; token++) {

@@ -54,7 +54,8 @@ struct part {
 
 // Appends a history, or with `part` a part of it, as a story. `explain` writes the defaults, too.
 // Processes get new numbers. Tokens keep theirs unless there are too many for a story; then a
-// comment says which token is which.
+// comment says which token is which. False when the text does not fit `out`, or the settings cannot
+// be written.
 MUST_USE bool story_write(const struct scenario *s, const struct history *h, struct part *part,
     bool explain, struct buf *out);
 

@@ -43,7 +43,7 @@ struct model_result {
 #define MODEL_TOKENS_MAX 200e6
 
 // Runs the simulation. False with ERR_USAGE when no token or more than MODEL_TOKENS_MAX would
-// arrive.
+// arrive; *r is then empty.
 MUST_USE bool model_run(struct model_result *r, const struct model *m, struct err *e);
 void model_result_fini(struct model_result *r);
 
