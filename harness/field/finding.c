@@ -184,7 +184,7 @@ void finding_fini(struct field_finding *f)
 bool finding_ids(char ***ids, struct err *e)
 {
     char all[PATH_MAX], findings[PATH_MAX], defects[PATH_MAX];
-    glob_t found;
+    glob_t found = {0};
 
     *ids = NULL;
     if (!manifest_folder(all, e) || !path_join(findings, all, "findings/*/FINDING.md", e) ||

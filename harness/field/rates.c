@@ -21,7 +21,8 @@ static bool try_rate(
     if (!asking_answer(f, row, &x, false, &a, e))
         return false;
     *sustained = answer_is_sustained(&a, 1000);
-    // The cell shows the last rate that was sustained, until fill_rate knows better.
+    // The cell shows the last rate that was sustained. fill_rate replaces it by a bound if it does
+    // not hold with a second seed.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
         // The rate is the figure itself, so the usual rate is named, which is not appended.
