@@ -86,21 +86,18 @@ static void mark_unread(struct check *c)
     }
 }
 
-bool check_budget(struct check *c, struct err *e)
+void check_budget(struct check *c)
 {
     struct leased m;
 
     leased_read(&m, c->l->scenario);
     c->budget_per_s = m.budget_per_s;
     if (m.budget_per_s <= 0)
-        return true;
-    c->spent = calloc(c->l->log->line_count + 1, sizeof *c->spent);
-    if (!c->spent)
-        return err_memory(e);
+        return;
+    c->spent = memory_zeroed(c->l->log->line_count, sizeof *c->spent);
     mark_near_limit(c, m.budget_per_s);
     mark_emptied(c, m.budget_per_s, m.burst);
     mark_unread(c);
-    return true;
 }
 
 void check_budget_fini(struct check *c)

@@ -105,13 +105,13 @@ static int64_t chained_since_ns(const struct check *c, uint32_t index)
                : line->read_ns;
 }
 
-// Fills in busy_since and overtaken_ns of each line, and draining_since_ns. overtaken_ns[i] is the
-// latest time at which the oldest token of any line before i was sent.
-static void find_chains(struct check *c)
+void check_chains(struct check *c)
 {
     const struct subject_log *log = c->l->log;
     int64_t overtaken_ns = 0;
 
+    c->busy_since = memory_zeroed(log->line_count, sizeof *c->busy_since);
+    c->overtaken_ns = memory_zeroed(log->line_count, sizeof *c->overtaken_ns);
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         int64_t oldest = oldest_ns(c->l, line);
@@ -120,18 +120,6 @@ static void find_chains(struct check *c)
         overtaken_ns = oldest > overtaken_ns ? oldest : overtaken_ns;
     }
     c->draining_since_ns = draining_since_ns(c);
-}
-
-bool check_chains(struct check *c, struct err *e)
-{
-    size_t count = c->l->log->line_count;
-
-    c->busy_since = calloc(count + 1, sizeof *c->busy_since);
-    c->overtaken_ns = calloc(count + 1, sizeof *c->overtaken_ns);
-    if (!c->busy_since || !c->overtaken_ns)
-        return err_memory(e);
-    find_chains(c);
-    return true;
 }
 
 void check_chains_fini(struct check *c)

@@ -6,7 +6,7 @@
 
 // The judges in their order. Each one adds up its findings and the amount that it judged; the table
 // of metrics says which invariants count for the subject.
-static bool (*const judges[])(const struct check *c, struct err *e) = {
+static void (*const judges[])(const struct check *c) = {
     check_tokens,
     check_lines,
     check_exits,
@@ -29,15 +29,6 @@ static bool (*const judges[])(const struct check *c, struct err *e) = {
     check_lanes,
 };
 
-static bool judge_all(const struct check *c, struct err *e)
-{
-    bool ok = true;
-
-    for (size_t i = 0; ok && i < sizeof judges / sizeof *judges; i++)
-        ok = judges[i](c, e);
-    return ok;
-}
-
 // Notes for each verb how long its strikes excused the subject after their end, and how long they
 // might have. Where another instance must take the place of the struck one, the time until then
 // counts if it is shorter.
@@ -56,29 +47,26 @@ static void note_excuses(struct result *r, const struct timeline *t)
     }
 }
 
-bool check_findings(
-    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
+void check_findings(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     // flush_ns is how long a commit of the probe took at its p99.
     struct check c = {.r = r, .l = l, .in = in, .flush_ns = check_flush_ns(l)};
 
-    if (!sources_make(&c.timeline, l, e)) {
-        timeline_fini(&c.timeline);
-        return false;
-    }
+    sources_make(&c.timeline, l);
     note_excuses(r, &c.timeline);
     r->slack_ns = check_slack_ns(l, &c.timeline);
-    bool ok = stall_list_make(&c.stalls, l, in->reader_stalls, &c.timeline, r->slack_ns / 2, e) &&
-              check_budget(&c, e) && check_chains(&c, e) && judge_all(&c, e);
+    stall_list_make(&c.stalls, l, in->reader_stalls, &c.timeline, r->slack_ns / 2);
+    check_budget(&c);
+    check_chains(&c);
+    for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
+        judges[i](&c);
     check_chains_fini(&c);
     check_budget_fini(&c);
     timeline_fini(&c.timeline);
     stall_list_fini(&c.stalls);
-    return ok;
 }
 
-bool check_ledger(
-    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e)
+void check_ledger(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     // A larger value makes the histogram grow, so no value is clipped.
     const int64_t highest_ns = 60 * NS_PER_S;
@@ -86,22 +74,15 @@ bool check_ledger(
     *r = (struct result){0};
     for (size_t i = 0; i < METRIC_COUNT; i++)
         r->values[i] = NAN;
-    r->holds = calloc(l->scenario->expect_count + 1, sizeof *r->holds);
-    r->recovery_ms = calloc(l->fault_count + 1, sizeof *r->recovery_ms);
+    r->holds = memory_zeroed(l->scenario->expect_count, sizeof *r->holds);
+    r->recovery_ms = memory_zeroed(l->fault_count, sizeof *r->recovery_ms);
     histogram_init(&r->from_intended, highest_ns);
     histogram_init(&r->from_commit, highest_ns);
     histogram_init(&r->lag, highest_ns);
-    if (!r->holds || !r->recovery_ms || !stages_make(&r->stages, l, e)) {
-        result_fini(r);
-        return err_memory(e);
-    }
-    if (!check_findings(r, l, in, e)) {
-        result_fini(r);
-        return false;
-    }
+    stages_make(&r->stages, l);
+    check_findings(r, l, in);
     check_figures(r, l, in);
     check_verdict(r, l, in);
-    return true;
 }
 
 struct check_input check_input_of(const struct history *h)

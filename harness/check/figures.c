@@ -212,6 +212,7 @@ void check_figures(struct result *r, const struct ledger *l, const struct check_
     put_latencies(r, METRIC_COMMIT_LATENCY_P50, &r->from_commit);
     put_rates(r, l, in);
     put_processes(r, l);
+    put_outcome_latencies(r, l);
     if (r->lag.total > 0)
         r->values[METRIC_GENERATOR_LAG_P99_MS] = (double)histogram_percentile(&r->lag, 99) / 1e6;
     if (in->reconnects != UINT64_MAX)
@@ -219,5 +220,4 @@ void check_figures(struct result *r, const struct ledger *l, const struct check_
     r->values[METRIC_COLLECTOR_BATCHES] = 0;
     for (size_t i = 0; i < l->log->line_count; i++)
         r->values[METRIC_COLLECTOR_BATCHES] += l->log->lines[i].state == LINE_WHOLE;
-    put_outcome_latencies(r, l);
 }

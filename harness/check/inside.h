@@ -37,14 +37,14 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
 
 // --- behind.c ----------------------------------------------------------------------
 
-MUST_USE bool check_behind(const struct check *c, struct err *e);
+void check_behind(const struct check *c);
 
 // --- budget.c ----------------------------------------------------------------------
 
 // Reads budget_per_s and, where there is a budget, marks in `spent` each line at which the budget
 // was, or may have been, used up: no check holds a short or late line there against the subject.
 // check_budget_fini frees it.
-MUST_USE bool check_budget(struct check *c, struct err *e);
+void check_budget(struct check *c);
 void check_budget_fini(struct check *c);
 
 // True when `tokens` tokens within `ns` are at least 80% of what a budget of per_s tokens a second
@@ -54,7 +54,7 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 // --- chains.c ----------------------------------------------------------------------
 
 // Fills in busy_since, overtaken_ns and draining_since_ns; check_chains_fini frees them.
-MUST_USE bool check_chains(struct check *c, struct err *e);
+void check_chains(struct check *c);
 void check_chains_fini(struct check *c);
 
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each
@@ -72,20 +72,19 @@ static inline bool check_ended_early(const struct check_input *in)
 }
 
 // Judges all invariants, with the counts that they rest on; computes neither figures nor verdict.
-MUST_USE bool check_findings(
-    struct result *r, const struct ledger *l, const struct check_input *in, struct err *e);
+void check_findings(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // --- early.c -----------------------------------------------------------------------
 
-MUST_USE bool check_early(const struct check *c, struct err *e);
+void check_early(const struct check *c);
 
 // --- end_state.c -------------------------------------------------------------------
 
-MUST_USE bool check_end_state(const struct check *c, struct err *e);
+void check_end_state(const struct check *c);
 
 // --- unplanned_exit.c -----------------------------------------------------------------------
 
-MUST_USE bool check_exits(const struct check *c, struct err *e);
+void check_exits(const struct check *c);
 bool check_ended_as_asked(const struct check *c, const struct process_record *p);
 bool check_killed_by_plan(const struct check *c, const struct process_record *p);
 
@@ -103,7 +102,7 @@ struct cause check_ending_disturbed(
 
 // --- full_batches.c -------------------------------------------------------------------------
 
-MUST_USE bool check_fill(const struct check *c, struct err *e);
+void check_fill(const struct check *c);
 
 // --- figures.c ---------------------------------------------------------------------
 
@@ -226,55 +225,55 @@ struct sight check_seen(const struct check *c, int64_t at_ns, int64_t until_ns);
 
 // --- holds.c ------------------------------------------------------------------------
 
-MUST_USE bool check_holds(const struct check *c, struct err *e);
+void check_holds(const struct check *c);
 
 // --- idle.c ------------------------------------------------------------------------
 
-MUST_USE bool check_idle_instances(const struct check *c, struct err *e);
+void check_idle_instances(const struct check *c);
 
 // --- lanes.c -----------------------------------------------------------------------
 
-MUST_USE bool check_lanes(const struct check *c, struct err *e);
+void check_lanes(const struct check *c);
 
 // --- late.c ------------------------------------------------------------------------
 
-MUST_USE bool check_late(const struct check *c, struct err *e);
+void check_late(const struct check *c);
 
 // --- leak.c -------------------------------------------------------------------------
 
-MUST_USE bool check_leak(const struct check *c, struct err *e);
+void check_leak(const struct check *c);
 
 // --- litters.c ----------------------------------------------------------------------
 
-MUST_USE bool check_litters(const struct check *c, struct err *e);
+void check_litters(const struct check *c);
 
 // --- single_lines.c -----------------------------------------------------------------------
 
-MUST_USE bool check_lines(const struct check *c, struct err *e);
+void check_lines(const struct check *c);
 
 // --- meddles.c ---------------------------------------------------------------------
 
-MUST_USE bool check_meddles(const struct check *c, struct err *e);
+void check_meddles(const struct check *c);
 
 // --- order.c -----------------------------------------------------------------------
 
-MUST_USE bool check_sequence(const struct check *c, struct err *e);
+void check_sequence(const struct check *c);
 
 // --- leased_outcome.c ---------------------------------------------------------------------
 
-MUST_USE bool check_outcomes(const struct check *c, struct err *e);
+void check_outcomes(const struct check *c);
 
 // --- recovery.c --------------------------------------------------------------------
 
-MUST_USE bool check_recovery(const struct check *c, struct err *e);
+void check_recovery(const struct check *c);
 
 // --- repeats.c ---------------------------------------------------------------------
 
-MUST_USE bool check_repeats(const struct check *c, struct err *e);
+void check_repeats(const struct check *c);
 
 // --- secrets.c ----------------------------------------------------------------------
 
-MUST_USE bool check_secrets(const struct check *c, struct err *e);
+void check_secrets(const struct check *c);
 
 // --- processor_wait.c ---------------------------------------------------------------------
 
@@ -297,7 +296,7 @@ int64_t check_beyond_own_ns(const struct ledger *l, int64_t from_ns, int64_t unt
 
 // --- tokens.c ----------------------------------------------------------------------
 
-MUST_USE bool check_tokens(const struct check *c, struct err *e);
+void check_tokens(const struct check *c);
 
 // --- unrecorded.c -------------------------------------------------------------------
 
@@ -320,4 +319,4 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
 
 // --- vitals.c ----------------------------------------------------------------------
 
-MUST_USE bool check_vitals(const struct check *c, struct err *e);
+void check_vitals(const struct check *c);

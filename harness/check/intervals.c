@@ -111,19 +111,18 @@ static void begin_step(struct interval *i, const struct steps *s, size_t step)
 bool intervals_each_step(
     const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg, struct err *e)
 {
-    struct histogram from_intended = {0}, from_commit = {0};
+    struct histogram from_intended, from_commit;
     struct interval i = {.from_intended = &from_intended, .from_commit = &from_commit};
     int64_t whole_ns = l->drain_end_ns - l->start_ns;
     struct steps s = {
         .step_ns = step_ns, .count = whole_ns > 0 ? (size_t)((whole_ns - 1) / step_ns) + 1 : 1};
     size_t line = 0;
+    bool ok = true;
 
-    s.counts = calloc(s.count, sizeof *s.counts);
-    bool ok = s.counts || err_memory(e);
+    s.counts = memory_zeroed(s.count, sizeof *s.counts);
     histogram_init(&from_intended, highest_ns);
     histogram_init(&from_commit, highest_ns);
-    if (ok)
-        count_tokens(&s, l);
+    count_tokens(&s, l);
     for (size_t step = 0; ok && step < s.count; step++) {
         begin_step(&i, &s, step);
         // Lines are in the order in which they were read.
@@ -157,7 +156,7 @@ static void add_interval_phase(
 
 bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg, struct err *e)
 {
-    struct histogram from_intended = {0}, from_commit = {0};
+    struct histogram from_intended, from_commit;
     int64_t from_ns = 0;
     uint32_t token = 0;
     bool ok = true;

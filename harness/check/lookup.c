@@ -17,25 +17,22 @@ size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t 
 
 void spans_index(struct spans *s)
 {
-    if (s->count)
-        qsort(s->items, s->count, sizeof *s->items, clock_compare);
+    qsort(s->items, s->count, sizeof *s->items, clock_compare);
     for (size_t i = 1; i < s->count; i++) {
         if (s->items[i].until_ns < s->items[i - 1].until_ns)
             s->items[i].until_ns = s->items[i - 1].until_ns;
     }
 }
 
-bool spans_make(struct spans *s, const struct ledger *l)
+void spans_make(struct spans *s, const struct ledger *l)
 {
-    *s = (struct spans){.items = calloc(l->plan->txn_count + 1, sizeof *s->items)};
-    for (size_t i = 0; s->items && i < l->plan->txn_count; i++) {
+    *s = (struct spans){.items = memory_zeroed(l->plan->txn_count, sizeof *s->items)};
+    for (size_t i = 0; i < l->plan->txn_count; i++) {
         const struct txn_record *txn = &l->txns[i];
         if (txn->sent_ns)
             s->items[s->count++] = (struct txn_span){txn->sent_ns, txn->ended_ns};
     }
-    if (s->items)
-        spans_index(s);
-    return s->items;
+    spans_index(s);
 }
 
 void spans_fini(struct spans *s)

@@ -31,9 +31,8 @@ struct spans {
     size_t count;
 };
 
-// Lists all transactions that were sent, each from its first statement on. Returns false without
-// memory.
-MUST_USE bool spans_make(struct spans *s, const struct ledger *l);
+// Lists all transactions that were sent, each from its first statement on.
+void spans_make(struct spans *s, const struct ledger *l);
 // Sorts spans that were made elsewhere, and raises each until_ns to the latest end so far.
 void spans_index(struct spans *s);
 void spans_fini(struct spans *s);

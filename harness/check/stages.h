@@ -39,7 +39,7 @@ struct stages {
 };
 
 // stages_fini accepts a zeroed struct.
-MUST_USE bool stages_make(struct stages *s, const struct ledger *l, struct err *e);
+void stages_make(struct stages *s, const struct ledger *l);
 void stages_fini(struct stages *s);
 
 // Returns when the batch of a whole line fired; CLOCK_NEVER: it holds no valid delivery of a
@@ -47,9 +47,9 @@ void stages_fini(struct stages *s);
 // to FIRED_BY_LIMIT, FIRED_BY_TIMEOUT or FIRED_OTHERWISE.
 int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, enum fired_by *why);
 
-// Returns a new array of bytes with the reason (enum fired_by) why each line fired; NULL without
-// memory. The caller frees it. The entries of lines that are not whole have no meaning.
-MUST_USE unsigned char *stages_reasons(const struct ledger *l, struct err *e);
+// Returns a new array of bytes with the reason (enum fired_by) why each line fired. The caller
+// frees it. The entries of lines that are not whole have no meaning.
+unsigned char *stages_reasons(const struct ledger *l);
 
 // Returns the reason as a word to be shown: "full", "timeout", …
 const char *fired_name(enum fired_by why);

@@ -27,11 +27,11 @@ static int64_t sort_p99_ns(int64_t *times_ns, size_t count)
 // no such query was answered.
 static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *t)
 {
-    int64_t *took = calloc(l->probe_count + 1, sizeof *took);
+    int64_t *took = memory_zeroed(l->probe_count, sizeof *took);
     int64_t slack_ns = slack_most_ns;
     size_t count = 0;
 
-    for (size_t i = 0; took && i < l->probe_count; i++) {
+    for (size_t i = 0; i < l->probe_count; i++) {
         const struct probe_sample *p = &l->probes[i];
         if (p->took_ns != CLOCK_NEVER && !is_fault_at_work(t, p->due_ns, p->due_ns + p->took_ns))
             took[count++] = p->took_ns;
@@ -44,11 +44,11 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *
 
 int64_t check_flush_ns(const struct ledger *l)
 {
-    int64_t *took = calloc(l->flush_count + 1, sizeof *took);
+    int64_t *took = memory_zeroed(l->flush_count, sizeof *took);
     int64_t p99_ns = slack_base_ns;
     size_t count = 0;
 
-    for (size_t i = 0; took && i < l->flush_count; i++) {
+    for (size_t i = 0; i < l->flush_count; i++) {
         if (l->flushes[i].took_ns != CLOCK_NEVER)
             took[count++] = l->flushes[i].took_ns;
     }
@@ -168,8 +168,8 @@ static void merge_stalls(struct stall_list *s)
     s->count = kept;
 }
 
-bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
-    const struct timeline *t, int64_t least_ns, struct err *e)
+void stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
+    const struct timeline *t, int64_t least_ns)
 {
     // A sample may begin late and be answered slowly: two stalls. A fault may cut a late sample in
     // two. The samples of one of the two probes do not overlap, so a fault cuts at most one of
@@ -178,9 +178,7 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
     size_t most = 2 * samples + 2 * t->strike_count + cold_servers_most(l) +
                   (reader ? reader->kept_count : 0);
 
-    *s = (struct stall_list){.items = calloc(most + 1, sizeof *s->items), .room = most};
-    if (!s->items)
-        return err_memory(e);
+    *s = (struct stall_list){.items = memory_zeroed(most, sizeof *s->items), .room = most};
     for (size_t i = 0; reader && i < reader->kept_count; i++) {
         const struct stall *k = &reader->kept[i];
         add_stall(s, k->from_ns, check_beyond_own_ns(l, k->from_ns, k->until_ns), least_ns);
@@ -189,7 +187,6 @@ bool stall_list_make(struct stall_list *s, const struct ledger *l, const struct 
     add_answers(s, l->flushes, l->flush_count, l, t, least_ns);
     add_cold_servers(s, l, least_ns);
     merge_stalls(s);
-    return true;
 }
 
 void stall_list_fini(struct stall_list *s)

@@ -124,7 +124,8 @@ static int check_folder(const char *folder, const struct options *o, struct coun
             counts->verdicts[VERDICT_INCONCLUSIVE]++;
     } else if (ok && o->token) {
         code = print_token(&s->history.ledger, o);
-    } else if (ok && rejudge_judge(s, &e)) {
+    } else if (ok) {
+        rejudge_judge(s);
         code = tell_verdict(s, folder, counts);
     } else {
         code = cli_fail(&e);
@@ -200,10 +201,8 @@ static int judge_story(const struct story *t, const char *path)
     struct check_input input = check_input_of(&t->history);
     struct buf differs;
     struct result r;
-    struct err e;
 
-    if (!check_ledger(&r, &t->history.ledger, &input, &e))
-        return cli_fail(&e);
+    check_ledger(&r, &t->history.ledger, &input);
     print_verdict(&t->scenario, &t->history.notes, &r, path);
     buf_init(&differs, 1u << 20);
     if (!story_holds(t, &r, &differs) && buf_str(&differs))

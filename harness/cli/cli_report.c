@@ -51,9 +51,11 @@ static bool render_folder(const char *path, const struct options *o, struct err 
     struct folder folder;
     struct rejudge *run = calloc(1, sizeof *run);
     bool ok = (run || err_memory(e)) && folder_open(&folder, path, e) &&
-              rejudge_scenario(run, folder.path, e) && rejudge_history(run, folder.path, e) &&
-              rejudge_judge(run, e) && render_again(run, &folder, o, e);
+              rejudge_scenario(run, folder.path, e) && rejudge_history(run, folder.path, e);
 
+    if (ok)
+        rejudge_judge(run);
+    ok = ok && render_again(run, &folder, o, e);
     if (ok)
         printf("%s: %s  %s/report.html%s%s\n", run->scenario.name,
             verdict_name(run->result.verdict), folder.path,

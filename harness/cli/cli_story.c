@@ -32,8 +32,10 @@ int cli_story(const struct options *o)
     if (ok && (!o->args[0] || o->args[1] || !o->token))
         ok = err_set(&e, ERR_USAGE, "story: name one result folder, and the token with --token");
     interrupt_exit_at_once(EXIT_SIGNAL);
-    ok = ok && rejudge_scenario(r, o->args[0], &e) && rejudge_history(r, o->args[0], &e) &&
-         rejudge_judge(r, &e) && write_story(r, o, &e);
+    ok = ok && rejudge_scenario(r, o->args[0], &e) && rejudge_history(r, o->args[0], &e);
+    if (ok)
+        rejudge_judge(r);
+    ok = ok && write_story(r, o, &e);
     if (r)
         rejudge_fini(r);
     free(r);

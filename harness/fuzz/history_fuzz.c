@@ -75,9 +75,8 @@ static const struct scenario *scenario_of(unsigned choice)
 static void judge(struct result *r, const struct history *h)
 {
     struct check_input input = check_input_of(h);
-    struct err e = {0};
 
-    FUZZ_MUST(check_ledger(r, &h->ledger, &input, &e));
+    check_ledger(r, &h->ledger, &input);
 }
 
 // Compares two values. NAN, which says that a value was not measured, equals NAN.

@@ -37,9 +37,8 @@ static void check_judged(const struct story *t)
     struct check_input in = check_input_of(&t->history);
     struct buf differs;
     struct result r;
-    struct err e;
 
-    FUZZ_MUST(check_ledger(&r, &t->history.ledger, &in, &e));
+    check_ledger(&r, &t->history.ledger, &in);
     buf_init(&differs, 1u << 20);
     story_holds(t, &r, &differs);
     buf_fini(&differs);

@@ -40,20 +40,19 @@ static void compare_with_before(
     }
 }
 
-bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e)
+void handlers_read(struct handlers *h, const struct ledger *l)
 {
     const size_t tokens = l->plan->token_count;
     // Per job: the index of its last delivery so far, and the number of its failed attempts.
-    uint32_t *last = malloc((tokens + 1) * sizeof *last);
-    uint32_t *attempts = calloc(tokens + 1, sizeof *attempts);
-    bool ok = (last && attempts) || err_memory(e);
+    uint32_t *last = memory_allocate(tokens * sizeof *last);
+    uint32_t *attempts = memory_zeroed(tokens, sizeof *attempts);
 
     *h = (struct handlers){
         .again_ns = CLOCK_NEVER, .gap_min_ns = CLOCK_NEVER, .gap_max_ns = CLOCK_NEVER};
-    for (size_t t = 0; ok && t < tokens; t++)
+    for (size_t t = 0; t < tokens; t++)
         last[t] = NONE;
     // The deliveries are in the order in which their lines were read.
-    for (uint32_t i = 0; ok && i < l->log->delivery_count; i++) {
+    for (uint32_t i = 0; i < l->log->delivery_count; i++) {
         const struct delivery *d = &l->log->deliveries[i];
         // REPLY_NONE: the harness told this handler nothing, so it is not counted.
         if (d->token >= tokens || d->reply == REPLY_NONE)
@@ -73,5 +72,4 @@ bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e)
     }
     free(last);
     free(attempts);
-    return ok;
 }

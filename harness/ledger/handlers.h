@@ -16,5 +16,5 @@ struct handlers {
                                     // to its next one; CLOCK_NEVER: there was no next one
 };
 
-// Fills in *h from the log of a run that has ended. Returns false without memory.
-MUST_USE bool handlers_read(struct handlers *h, const struct ledger *l, struct err *e);
+// Fills in *h from the log of a run that has ended.
+void handlers_read(struct handlers *h, const struct ledger *l);

@@ -16,8 +16,8 @@
 #include "postgres/sql.h"
 #include "subject/decoder.h"
 
-// Stores one row of a binary result in the ledger. Returns false without memory.
-typedef bool row_function(struct ledger *l, const PGresult *row);
+// Stores one row of a binary result in the ledger.
+typedef void row_function(struct ledger *l, const PGresult *row);
 
 // Finds the token of a row. The first two columns are the login of its account and its code.
 // Returns false when the plan has no such token.
@@ -41,9 +41,9 @@ static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char
     // All results are read, also after an error, because the connection is used again.
     for (PGresult *row; (row = PQgetResult(conn)) != NULL; PQclear(row)) {
         ExecStatusType status = PQresultStatus(row);
-        if (status == PGRES_SINGLE_TUPLE && !f(l, row))
-            ok = err_memory(e);
-        else if (status != PGRES_SINGLE_TUPLE && status != PGRES_TUPLES_OK)
+        if (status == PGRES_SINGLE_TUPLE)
+            f(l, row);
+        else if (status != PGRES_TUPLES_OK)
             ok = sql_fail(conn, row, "cannot read the tables", e);
     }
     return ok;
@@ -51,14 +51,13 @@ static bool each_row(struct ledger *l, PGconn *conn, const char *sql, const char
 
 // Marks the token of a row of sql/present.sql when the outcome of its transaction is unknown: the
 // database has it, so the transaction has committed.
-static bool settle_row(struct ledger *l, const PGresult *row)
+static void settle_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     // The query finds all tokens of an account, also those of transactions with a known outcome.
     if (token_of(l, row, &token) && ledger_txn(l, token)->outcome == TXN_UNKNOWN)
         l->tokens[token].flags |= TOKEN_SETTLED;
-    return true;
 }
 
 bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
@@ -145,13 +144,13 @@ static bool compare_names(
 }
 
 // Stores a row of sql/tokens.sql: what the database holds of a token at the end of the run.
-static bool final_token_row(struct ledger *l, const PGresult *row)
+static void final_token_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (!token_of(l, row, &token)) {
         l->strangers++;
-        return true;
+        return;
     }
     struct contents c = {.action = get_int4(row, ACTION),
         .fields = {get_field(row, EMAIL), get_field(row, LOGIN), get_field(row, SECRET),
@@ -167,77 +166,71 @@ static bool final_token_row(struct ledger *l, const PGresult *row)
         secret_scan_secret(l->log_secrets, c.fields[FIELD_SECRET].data))
         t->flags |= TOKEN_SECRET_LOGGED;
     t->row |= compare_names(l, token, &c, t) ? 0 : ROW_EMAIL;
-    return true;
 }
 
 // Stores a row of sql/dead_letters.sql: the number of a token's dead letters. More than one is a
 // defect, also when they come in two rows.
-static bool dead_letter_row(struct ledger *l, const PGresult *row)
+static void dead_letter_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (!token_of(l, row, &token))
-        return true;
+        return;
     uint8_t *flags = &l->tokens[token].flags;
     *flags |= (*flags & TOKEN_DEAD_LETTER) || get_int4(row, 2) > 1 ? TOKEN_DEAD_LETTER_AGAIN : 0;
     *flags |= TOKEN_DEAD_LETTER;
-    return true;
 }
 
 // Sets the flags for the token of a row; rows of unknown tokens are left out.
-static bool set_token_flags(struct ledger *l, const PGresult *row, int flags)
+static void set_token_flags(struct ledger *l, const PGresult *row, int flags)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
         l->tokens[token].flags |= (uint8_t)flags;
-    return true;
 }
 
 // Marks a token that the cursor of an older schema has not passed.
-static bool waiting_row(struct ledger *l, const PGresult *row)
+static void waiting_row(struct ledger *l, const PGresult *row)
 {
-    return set_token_flags(l, row, TOKEN_WAITING);
+    set_token_flags(l, row, TOKEN_WAITING);
 }
 
 // Marks a token that the query of the present schema returns. In every mode such a token still
 // waits and is not confirmed.
-static bool waiting_unmarked_row(struct ledger *l, const PGresult *row)
+static void waiting_unmarked_row(struct ledger *l, const PGresult *row)
 {
-    return set_token_flags(l, row, TOKEN_WAITING | TOKEN_UNMARKED);
+    set_token_flags(l, row, TOKEN_WAITING | TOKEN_UNMARKED);
 }
 
 // Marks a token that in an older schema does not have the mark of dequeued ones.
-static bool unmarked_row(struct ledger *l, const PGresult *row)
+static void unmarked_row(struct ledger *l, const PGresult *row)
 {
-    return set_token_flags(l, row, TOKEN_UNMARKED);
+    set_token_flags(l, row, TOKEN_UNMARKED);
 }
 
-static bool outcome_row(struct ledger *l, const PGresult *row)
+static void outcome_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
 
     if (token_of(l, row, &token))
         l->tokens[token].outcome = (uint8_t)get_int4(row, 2);
-    return true;
 }
 
 // Stores a row of sql/attempts.sql and counts it for its token; a late answer is no attempt of its
-// own. Both numbers stop at UINT16_MAX. Returns false without memory.
-static bool attempt_row(struct ledger *l, const PGresult *row)
+// own. Both numbers stop at UINT16_MAX.
+static void attempt_row(struct ledger *l, const PGresult *row)
 {
     struct attempt_record a = {.end = (uint8_t)get_int4(row, 3)};
     int32_t number = get_int4(row, 2);
 
     if (!token_of(l, row, &a.token))
-        return true;
+        return;
     a.number = (uint16_t)(number < UINT16_MAX ? number : UINT16_MAX);
     struct ledger_token *t = &l->tokens[a.token];
     t->attempts = (uint16_t)(t->attempts + (a.end != ATTEMPT_LATE && t->attempts < UINT16_MAX));
-    if (!array_grow(&l->attempts, l->attempt_count, 1, sizeof *l->attempts))
-        return false;
+    memory_grow(&l->attempts, l->attempt_count, 1, sizeof *l->attempts);
     l->attempts[l->attempt_count++] = a;
-    return true;
 }
 
 static int by_token_and_number(const void *a, const void *b)

@@ -21,12 +21,8 @@ struct pack {
 
 static struct pack *open_stream(const char *path, const char *mode, struct err *e)
 {
-    struct pack *p = calloc(1, sizeof *p);
+    struct pack *p = memory_zeroed(1, sizeof *p);
 
-    if (!p) {
-        err_memory(e);
-        return NULL;
-    }
     p->reading = mode[0] == 'r';
     p->file = gzopen(path, mode);
     if (!p->file) {

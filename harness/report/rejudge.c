@@ -21,10 +21,10 @@ bool rejudge_history(struct rejudge *r, const char *folder, struct err *e)
            (history_read(&r->history, file, &r->scenario, e) || err_prefix(e, "%.900s", file));
 }
 
-bool rejudge_judge(struct rejudge *r, struct err *e)
+void rejudge_judge(struct rejudge *r)
 {
     r->input = check_input_of(&r->history);
-    return check_ledger(&r->result, &r->history.ledger, &r->input, e);
+    check_ledger(&r->result, &r->history.ledger, &r->input);
 }
 
 bool rejudge_token(const struct ledger *l, const char *text, uint32_t *token, struct err *e)

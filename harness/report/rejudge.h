@@ -20,7 +20,7 @@ MUST_USE bool rejudge_scenario(struct rejudge *r, const char *folder, struct err
 MUST_USE bool rejudge_history(struct rejudge *r, const char *folder, struct err *e);
 
 // Judges the run by the checks of this version.
-MUST_USE bool rejudge_judge(struct rejudge *r, struct err *e);
+void rejudge_judge(struct rejudge *r);
 
 // Finds a token by its login (t0000042), its address or its number (42, or "job 42").
 MUST_USE bool rejudge_token(

@@ -193,10 +193,13 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->end.failed = reachable ? queue_failed(r) : NAN;
     find_sessions(r, &r->end);
     PGconn *conn = reachable ? r->context.admin : NULL;
-    return ledger_settle_losses(&r->ledger, r->faults, conn, e) && read_logs(r, e) &&
-           ledger_settle_end(&r->ledger, conn, e) &&
-           (!queue_is_answered(r) || handlers_read(&r->end.handlers, &r->ledger, e)) &&
-           check_ledger(&r->end.result, &r->ledger, &r->end.input, e);
+    if (!ledger_settle_losses(&r->ledger, r->faults, conn, e) || !read_logs(r, e) ||
+        !ledger_settle_end(&r->ledger, conn, e))
+        return false;
+    if (queue_is_answered(r))
+        handlers_read(&r->end.handlers, &r->ledger);
+    check_ledger(&r->end.result, &r->ledger, &r->end.input);
+    return true;
 }
 
 // Writes the file from which the run can be judged again without PostgreSQL.

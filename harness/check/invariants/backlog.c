@@ -12,14 +12,7 @@ size_t backlog_step(const struct backlog *b, int64_t at_ns)
     return i < b->count ? i : b->count - 1;
 }
 
-// Turns the differences in waiting[] into sums.
-static void add_up(struct backlog *b)
-{
-    for (size_t i = 1; i < b->count; i++)
-        b->waiting[i] += b->waiting[i - 1];
-}
-
-bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
+void backlog_make(struct backlog *b, const struct ledger *l)
 {
     int64_t length_ns = l->drain_end_ns > l->start_ns ? l->drain_end_ns - l->start_ns : 0;
 
@@ -28,9 +21,7 @@ bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
     while (length_ns / b->step_ns > (int64_t)steps_max)
         b->step_ns *= 2;
     b->count = (size_t)(length_ns / b->step_ns) + 1;
-    b->waiting = calloc(b->count, sizeof *b->waiting);
-    if (!b->waiting)
-        return err_memory(e);
+    b->waiting = memory_zeroed(b->count, sizeof *b->waiting);
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         int64_t read_ns = ledger_read_ns(l, token);
@@ -40,8 +31,9 @@ bool backlog_make(struct backlog *b, const struct ledger *l, struct err *e)
         b->waiting[backlog_step(b, txn->ended_ns)]++;
         b->waiting[backlog_step(b, read_ns)]--;
     }
-    add_up(b);
-    return true;
+    // So far waiting[] has the differences from one step to the next.
+    for (size_t i = 1; i < b->count; i++)
+        b->waiting[i] += b->waiting[i - 1];
 }
 
 void backlog_fini(struct backlog *b)

@@ -197,25 +197,23 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
 // Lists the faults that struck or slowed the subject. Where others work in the place of a struck
 // instance, the trouble ends at the latest when they must do so. A strike from which nobody comes
 // back is left out.
-static bool list_troubles(struct behind *t)
+static void list_troubles(struct behind *t)
 {
     const struct timeline *line = &t->c->timeline;
 
-    t->troubles = calloc(line->strike_count + line->slowdown_count + 1, sizeof *t->troubles);
-    for (size_t i = 0; t->troubles && i < line->strike_count; i++) {
+    t->troubles = memory_zeroed(line->strike_count + line->slowdown_count, sizeof *t->troubles);
+    for (size_t i = 0; i < line->strike_count; i++) {
         const struct strike *k = &line->strikes[i];
         int64_t until_ns = clock_min(clock_max(k->undone_ns, k->back_ns), k->others_ns);
         const char *name = k->cause.kind == CAUSE_SENDER ? "a sender's death" : k->verb->name;
         if (until_ns != CLOCK_NEVER)
             t->troubles[t->trouble_count++] = (struct trouble){k->struck_ns, until_ns, name};
     }
-    for (size_t i = 0; t->troubles && i < line->slowdown_count; i++) {
+    for (size_t i = 0; i < line->slowdown_count; i++) {
         const struct slowdown *d = &line->slowdowns[i];
         t->troubles[t->trouble_count++] = (struct trouble){d->from_ns, d->until_ns, d->verb->name};
     }
-    if (t->troubles && t->trouble_count > 0)
-        qsort(t->troubles, t->trouble_count, sizeof *t->troubles, clock_compare);
-    return t->troubles;
+    qsort(t->troubles, t->trouble_count, sizeof *t->troubles, clock_compare);
 }
 
 // Judges how the backlog grew in each phase of the load, and what each trouble left of it.
@@ -232,21 +230,18 @@ static void judge_backlog(const struct behind *t)
         check_left_over(t, &t->troubles[i]);
 }
 
-bool check_behind(const struct check *c, struct err *e)
+void check_behind(const struct check *c)
 {
     struct behind t = {.c = c, .capacity = c->l->scenario->collector.capacity};
 
     if (t.capacity <= 0)
-        return true;
+        return;
     // A collector that obeys its budget sustains no more than the budget.
     if (c->spent)
         t.capacity = fmin(t.capacity, c->budget_per_s);
-    if (!backlog_make(&t.backlog, c->l, e))
-        return false;
-    bool ok = list_troubles(&t) || err_memory(e);
-    if (ok)
-        judge_backlog(&t);
+    backlog_make(&t.backlog, c->l);
+    list_troubles(&t);
+    judge_backlog(&t);
     free(t.troubles);
     backlog_fini(&t.backlog);
-    return ok;
 }

@@ -57,19 +57,15 @@ static bool may_be_shortened(const struct check *c, uint32_t line)
 
 #define NO_LINE UINT32_MAX
 
-// Fills in last_short. Returns false without memory.
-static bool index_short_lines(struct early *t)
+// Fills in last_short.
+static void index_short_lines(struct early *t)
 {
     const struct ledger *l = t->c->l;
     const struct subject_log *log = l->log;
     // Per process: its last line up to here after which no tokens waited.
-    uint32_t *emptied = calloc(log->process_count + 1, sizeof *emptied);
+    uint32_t *emptied = memory_zeroed(log->process_count, sizeof *emptied);
 
-    t->last_short = calloc(log->line_count + 1, sizeof *t->last_short);
-    if (!emptied || !t->last_short) {
-        free(emptied);
-        return false;
-    }
+    t->last_short = memory_zeroed(log->line_count, sizeof *t->last_short);
     for (size_t p = 0; p < log->process_count; p++)
         emptied[p] = NO_LINE;
     for (uint32_t i = 0; i < log->line_count; i++) {
@@ -80,7 +76,6 @@ static bool index_short_lines(struct early *t)
             emptied[line->process] = i;
     }
     free(emptied);
-    return true;
 }
 
 // True when the line is to be judged. It must hold the first delivery of a token: a repeated
@@ -179,18 +174,16 @@ static int64_t travel_ns(const struct check *c)
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
 }
 
-// Fills in oldest_ns, youngest_ns and `fired`. Returns false without memory.
-static bool index_openers(struct early *t)
+// Fills in oldest_ns, youngest_ns and `fired`.
+static void index_openers(struct early *t)
 {
     const struct check *c = t->c;
     const struct ledger *l = c->l;
     const struct subject_log *log = l->log;
 
-    t->oldest_ns = calloc(log->line_count + 1, sizeof *t->oldest_ns);
-    t->youngest_ns = calloc(log->line_count + 1, sizeof *t->youngest_ns);
-    t->fired.items = calloc(l->plan->token_count + 1, sizeof *t->fired.items);
-    if (!t->oldest_ns || !t->youngest_ns || !t->fired.items)
-        return false;
+    t->oldest_ns = memory_zeroed(log->line_count + 1, sizeof *t->oldest_ns);
+    t->youngest_ns = memory_zeroed(log->line_count, sizeof *t->youngest_ns);
+    t->fired.items = memory_zeroed(l->plan->token_count, sizeof *t->fired.items);
     for (size_t i = 0; i <= log->line_count; i++)
         t->oldest_ns[i] = CLOCK_NEVER;
     for (size_t i = 0; i < log->delivery_count; i++) {
@@ -222,7 +215,6 @@ static bool index_openers(struct early *t)
     for (size_t i = log->line_count; i-- > 0;)
         t->oldest_ns[i] = clock_min(t->oldest_ns[i], t->oldest_ns[i + 1]);
     spans_index(&t->fired);
-    return true;
 }
 
 // A token may be announced after a line has taken it already: that starts a timer for nothing.
@@ -387,27 +379,25 @@ static bool can_judge_sharers(const struct check *c)
            c->l->scenario->collector.dequeue == DEQUEUE_SHARED;
 }
 
-bool check_early(const struct check *c, struct err *e)
+void check_early(const struct check *c)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     struct early t = {.c = c, .sharers = s->instances > 1 && scenario_shares(c->l->scenario)};
     struct leased leased;
-    bool ok = true;
 
     // A collector with an adaptive window may fire before the timeout.
     if (c->l->scenario->collector.adaptive_from_ns > 0)
-        return true;
+        return;
     if (t.sharers && !can_judge_sharers(c))
-        return true;
+        return;
     leased_read(&leased, c->l->scenario);
     t.lanes = leased.lanes;
-    if (!index_short_lines(&t) || !index_openers(&t))
-        ok = err_memory(e);
-    for (uint32_t i = 0; ok && i < c->l->log->line_count; i++)
+    index_short_lines(&t);
+    index_openers(&t);
+    for (uint32_t i = 0; i < c->l->log->line_count; i++)
         judge_line_early(&t, i);
     spans_fini(&t.fired);
     free(t.oldest_ns);
     free(t.youngest_ns);
     free(t.last_short);
-    return ok;
 }

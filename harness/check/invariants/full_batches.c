@@ -65,15 +65,13 @@ static int by_wait(const void *a, const void *b, void *fill)
     return (x > y) - (x < y);
 }
 
-// Fills in `order`. Returns false without memory.
-static bool list_tokens(struct fill *f)
+// Fills in `order`.
+static void list_tokens(struct fill *f)
 {
     const struct ledger *l = f->c->l;
     bool sorted = true;
 
-    f->order = calloc(l->plan->token_count + 1, sizeof *f->order);
-    if (!f->order)
-        return false;
+    f->order = memory_zeroed(l->plan->token_count, sizeof *f->order);
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         if (!waited(f, token))
             continue;
@@ -84,7 +82,6 @@ static bool list_tokens(struct fill *f)
     }
     if (!sorted)
         qsort_r(f->order, f->count, sizeof *f->order, by_wait, f);
-    return true;
 }
 
 // --- a full batch waits -------------------------------------------------------------
@@ -274,7 +271,7 @@ static void check_short(struct fill *f)
     }
 }
 
-bool check_fill(const struct check *c, struct err *e)
+void check_fill(const struct check *c)
 {
     const struct scenario *s = c->l->scenario;
     bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
@@ -283,18 +280,18 @@ bool check_fill(const struct check *c, struct err *e)
 
     // Tokens that others have taken, or that the budget holds back, do not wait for this collector.
     if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent)
-        return true;
+        return;
     leased_read(&f.leased, s);
-    if (waits && !spans_make(&f.txns, c->l))
-        return err_memory(e);
+    if (waits)
+        spans_make(&f.txns, c->l);
     bool full = shows_full(c), brief = shows_short(&f);
     // A run that can show neither case needs no list.
-    bool ok = !(full || brief) || list_tokens(&f) || err_memory(e);
-    if (ok && full)
+    if (full || brief)
+        list_tokens(&f);
+    if (full)
         check_full(&f);
-    if (ok && brief)
+    if (brief)
         check_short(&f);
     spans_fini(&f.txns);
     free(f.order);
-    return ok;
 }

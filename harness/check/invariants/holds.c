@@ -53,11 +53,10 @@ static void check_hold(const struct check *c, const struct presence_hold *h)
             ledger_seconds(c->l, h->from_ns), ledger_seconds(c->l, h->until_ns));
 }
 
-bool check_holds(const struct check *c, struct err *e)
+void check_holds(const struct check *c)
 {
     const struct ledger *l = c->l;
 
-    (void)e;
     for (size_t i = 1; i < l->look_count; i++) {
         int64_t from_ns = l->looks[i - 1].at_ns, until_ns = l->looks[i].at_ns;
         struct cause cause;
@@ -69,5 +68,4 @@ bool check_holds(const struct check *c, struct err *e)
     }
     for (size_t i = 0; i < l->hold_count; i++)
         check_hold(c, &l->holds[i]);
-    return true;
 }

@@ -147,22 +147,17 @@ static void check_instance(struct idle *t)
     }
 }
 
-bool check_idle_instances(const struct check *c, struct err *e)
+void check_idle_instances(const struct check *c)
 {
     const struct scenario *s = c->l->scenario;
     struct idle t = {.c = c};
 
     // Where instances take turns, all but one write nothing.
     if (s->collector.instances == 1 || !scenario_shares(s))
-        return true;
+        return;
     leased_read(&t.leased, s);
-    if (!backlog_make(&t.backlog, c->l, e))
-        return false;
-    t.unanswered = calloc(t.backlog.count + 1, sizeof *t.unanswered);
-    if (!t.unanswered) {
-        backlog_fini(&t.backlog);
-        return err_memory(e);
-    }
+    backlog_make(&t.backlog, c->l);
+    t.unanswered = memory_zeroed(t.backlog.count + 1, sizeof *t.unanswered);
     for (t.instance = 0; t.instance < s->collector.instances; t.instance++) {
         t.line = 0;
         count_unanswered(&t);
@@ -170,5 +165,4 @@ bool check_idle_instances(const struct check *c, struct err *e)
     }
     free(t.unanswered);
     backlog_fini(&t.backlog);
-    return true;
 }

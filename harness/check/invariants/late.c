@@ -230,15 +230,13 @@ static void check_token(const struct late *t, uint32_t token)
     finding_add_faults(r, METRIC_LATE, l, txn->ended_ns);
 }
 
-bool check_late(const struct check *c, struct err *e)
+void check_late(const struct check *c)
 {
     const struct scenario *s = c->l->scenario;
-    struct late t = {.c = c};
-    bool ok = spans_make(&t.txns, c->l);
+    struct late t = {.c = c, .waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS};
 
-    t.waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
-    for (uint32_t token = 0; ok && token < c->l->plan->token_count; token++)
+    spans_make(&t.txns, c->l);
+    for (uint32_t token = 0; token < c->l->plan->token_count; token++)
         check_token(&t, token);
     spans_fini(&t.txns);
-    return ok || err_memory(e);
 }

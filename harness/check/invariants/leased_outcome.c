@@ -350,7 +350,7 @@ static void link_up(const struct ledger *l, uint32_t *first, uint32_t *next)
     }
 }
 
-bool check_outcomes(const struct check *c, struct err *e)
+void check_outcomes(const struct check *c)
 {
     const struct ledger *l = c->l;
     struct leased m;
@@ -360,12 +360,10 @@ bool check_outcomes(const struct check *c, struct err *e)
     // The budget holds in every mode; all that follows needs the sender's answers.
     judge_budget(c, &m);
     if (!m.on)
-        return true;
+        return;
     // One allocation holds both lists.
     size_t cells = l->plan->token_count + l->log->delivery_count + 1;
-    uint32_t *first = malloc(cells * sizeof *first), *next = first + l->plan->token_count;
-    if (!first)
-        return err_memory(e);
+    uint32_t *first = memory_allocate(cells * sizeof *first), *next = first + l->plan->token_count;
     link_up(l, first, next);
     c->r->values[METRIC_PENDING] = c->r->values[METRIC_REPEATED] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
@@ -380,5 +378,4 @@ bool check_outcomes(const struct check *c, struct err *e)
     }
     judge_waits(c->r, &waits);
     free(first);
-    return true;
 }

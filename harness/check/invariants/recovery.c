@@ -133,12 +133,11 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
         since_ns == f->ended_ns ? "its end" : "the time in which others take over");
 }
 
-bool check_recovery(const struct check *c, struct err *e)
+void check_recovery(const struct check *c)
 {
     struct result *r = c->r;
     double longest = NAN;
 
-    (void)e;
     for (uint32_t i = 0; i < c->l->fault_count; i++) {
         const struct fault_record *f = &c->l->faults[i];
         r->recovery_ms[i] = NAN;
@@ -151,5 +150,4 @@ bool check_recovery(const struct check *c, struct err *e)
             longest = isnan(r->recovery_ms[i]) ? longest : r->recovery_ms[i];
     }
     r->values[METRIC_RECOVERY_MAX] = longest;
-    return true;
 }

@@ -319,14 +319,12 @@ static void walk_repeats(struct repeats *t)
     }
 }
 
-bool check_repeats(const struct check *c, struct err *e)
+void check_repeats(const struct check *c)
 {
-    size_t processes = c->l->log->process_count + 1, tokens = c->l->plan->token_count + 1;
-    uint32_t *lines = calloc(tokens + 3 * processes, sizeof *lines);
+    size_t processes = c->l->log->process_count, tokens = c->l->plan->token_count;
+    uint32_t *lines = memory_allocate((tokens + 3 * processes) * sizeof *lines);
     struct repeats t = {.c = c, .before = lines, .late_line = NO_LINE};
 
-    if (!lines)
-        return err_memory(e);
     for (size_t i = 0; i < tokens + 3 * processes; i++)
         lines[i] = NO_LINE;
     // One allocation holds all four arrays. Each process has its last line in the run, its last
@@ -341,5 +339,4 @@ bool check_repeats(const struct check *c, struct err *e)
     if (!is_leased(c->l))
         walk_repeats(&t);
     free(lines);
-    return true;
 }

@@ -145,14 +145,12 @@ static void add_event(struct events *t, int64_t at_ns)
 }
 
 // Gathers the times of all that may give a collector something to do.
-static bool gather_events(struct events *t, const struct ledger *l, struct err *e)
+static void gather_events(struct events *t, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
 
-    t->at_ns = calloc(
-        2 * l->plan->txn_count + log->line_count + log->delivery_count + 1, sizeof *t->at_ns);
-    if (!t->at_ns)
-        return err_memory(e);
+    t->at_ns = memory_zeroed(
+        2 * l->plan->txn_count + log->line_count + log->delivery_count, sizeof *t->at_ns);
     for (size_t i = 0; i < l->plan->txn_count; i++) {
         add_event(t, l->txns[i].sent_ns);
         add_event(t, l->txns[i].ended_ns);
@@ -161,26 +159,22 @@ static bool gather_events(struct events *t, const struct ledger *l, struct err *
         add_event(t, log->lines[i].read_ns);
     for (size_t i = 0; i < log->delivery_count; i++)
         add_event(t, log->deliveries[i].replied_ns);
-    if (t->count > 0)
-        qsort(t->at_ns, t->count, sizeof *t->at_ns, clock_compare);
-    return true;
+    qsort(t->at_ns, t->count, sizeof *t->at_ns, clock_compare);
 }
 
 // Checks the time between one event of the load and the next, in which a collector has nothing to
 // do but to wait for a batch to fill or for its timeout.
-static bool check_waits(const struct check *c, struct err *e)
+static void check_waits(const struct check *c)
 {
     const struct ledger *l = c->l;
     struct events t = {0};
 
     if (l->scenario->collector.batch_timeout_ns < wait_least_ns)
-        return true;
-    if (!gather_events(&t, l, e))
-        return false;
+        return;
+    gather_events(&t, l);
     for (size_t i = 1; i < t.count && t.at_ns[i] <= l->load_end_ns; i++)
         check_quiet(c, t.at_ns[i - 1] + c->r->slack_ns, t.at_ns[i]);
     free(t.at_ns);
-    return true;
 }
 
 // Judges each phase of rate 0.
@@ -197,8 +191,8 @@ static void check_rest(const struct check *c)
     }
 }
 
-bool check_vitals(const struct check *c, struct err *e)
+void check_vitals(const struct check *c)
 {
     check_rest(c);
-    return check_waits(c, e);
+    check_waits(c);
 }

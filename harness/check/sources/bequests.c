@@ -89,10 +89,7 @@ void source_bequests(struct sources *s)
         const struct strike *k = &t->strikes[i];
         // A strike on all instances may leave what each of them had taken.
         int instances = k->instance == EVERY ? sc->collector.instances : 1;
-        if (!array_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests)) {
-            s->no_memory = true;
-            return;
-        }
+        memory_grow(&t->bequests, t->bequest_count, 1, sizeof *t->bequests);
         int64_t until_ns = others_until_ns(s, k);
         t->bequests[t->bequest_count++] = (struct bequest){.struck_ns = k->struck_ns,
             .until_ns = until_ns,

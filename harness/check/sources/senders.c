@@ -55,9 +55,8 @@ void source_senders(struct sources *s)
     leased_read(&m, s->l->scenario);
     if (!m.on || m.in_flight < 1)
         return;
-    int64_t *in_flight = calloc((size_t)m.in_flight, sizeof *in_flight);
-    for (int i = 0; in_flight && i < s->l->scenario->collector.instances; i++)
+    int64_t *in_flight = memory_zeroed((size_t)m.in_flight, sizeof *in_flight);
+    for (int i = 0; i < s->l->scenario->collector.instances; i++)
         walk_senders(s, &m, i, in_flight);
-    s->no_memory = s->no_memory || !in_flight;
     free(in_flight);
 }

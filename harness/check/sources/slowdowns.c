@@ -65,10 +65,7 @@ void source_slowdowns(struct sources *s)
         // its whole time.
         if (!f->began_ns || step_ns == 0)
             continue;
-        if (!array_grow(&t->slowdowns, t->slowdown_count, 1, sizeof *t->slowdowns)) {
-            s->no_memory = true;
-            return;
-        }
+        memory_grow(&t->slowdowns, t->slowdown_count, 1, sizeof *t->slowdowns);
         // When the fault ends, what it holds back may be on its way for one more delay, in one
         // direction.
         t->slowdowns[t->slowdown_count++] = (struct slowdown){.from_ns = f->began_ns,

@@ -4,13 +4,11 @@
 
 // Sorts the spans and fills in latest_ns[i], the latest end of spans 0 to i, for the binary search
 // of timeline.c.
-static bool index_spans(struct timeline *t, struct err *e)
+static void index_spans(struct timeline *t)
 {
     int64_t latest_ns = INT64_MIN;
 
-    t->latest_ns = calloc(t->span_count + 1, sizeof *t->latest_ns);
-    if (!t->latest_ns)
-        return err_memory(e);
+    t->latest_ns = memory_zeroed(t->span_count, sizeof *t->latest_ns);
     // Spans that begin at the same time may come in any order, which decides only the cause that is
     // named.
     if (t->span_count)
@@ -19,10 +17,9 @@ static bool index_spans(struct timeline *t, struct err *e)
         latest_ns = t->spans[i].until_ns > latest_ns ? t->spans[i].until_ns : latest_ns;
         t->latest_ns[i] = latest_ns;
     }
-    return true;
 }
 
-bool sources_make(struct timeline *t, const struct ledger *l, struct err *e)
+void sources_make(struct timeline *t, const struct ledger *l)
 {
     static void (*const sources[])(struct sources * s) = {source_faults, source_returns,
         source_takeovers, source_readers, source_senders, source_together, source_slowdowns,
@@ -30,9 +27,8 @@ bool sources_make(struct timeline *t, const struct ledger *l, struct err *e)
     struct sources s = {.l = l, .timeline = t};
 
     *t = (struct timeline){0};
-    if (!strikes_make(&s, e))
-        return false;
+    strikes_make(&s);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         sources[i](&s);
-    return (!s.no_memory || err_memory(e)) && index_spans(t, e);
+    index_spans(t);
 }

@@ -10,7 +10,6 @@
 struct sources {
     const struct ledger *l;
     struct timeline *timeline; // its strikes are listed before the first source is called
-    bool no_memory; // true: there was no memory for a span, and the timeline is incomplete
 };
 
 // True when the fault counts as a strike, because it may stop the subject:
@@ -28,11 +27,11 @@ bool strike_is_taken_over(const struct sources *s, const struct strike *k);
 // for each line, the time that the line lay unread (readers.c).
 bool strike_slows_reader(const struct strike *k);
 
-// Makes the timeline of a ledger; the owner calls timeline_fini, also when it fails.
-MUST_USE bool sources_make(struct timeline *t, const struct ledger *l, struct err *e);
+// Makes the timeline of a ledger; the owner calls timeline_fini.
+void sources_make(struct timeline *t, const struct ledger *l);
 
 // Lists the strikes, in the order of time.
-MUST_USE bool strikes_make(struct sources *s, struct err *e);
+void strikes_make(struct sources *s);
 
 // Adds a span, unless it is empty.
 void sources_add_span(struct sources *s, struct span span);

@@ -19,9 +19,6 @@ void sources_add_span(struct sources *s, struct span span)
 {
     if (span.until_ns <= span.from_ns)
         return;
-    if (!array_grow(&s->timeline->spans, s->timeline->span_count, 1, sizeof span)) {
-        s->no_memory = true;
-        return;
-    }
+    memory_grow(&s->timeline->spans, s->timeline->span_count, 1, sizeof span);
     s->timeline->spans[s->timeline->span_count++] = span;
 }

@@ -87,16 +87,14 @@ static int64_t all_back_ns(const struct sources *s, const struct strike *k)
     return last_ns;
 }
 
-bool strikes_make(struct sources *s, struct err *e)
+void strikes_make(struct sources *s)
 {
     const struct ledger *l = s->l;
-    size_t most = l->fault_count + 1;
+    size_t most = l->fault_count;
 
     for (size_t i = 0; i < l->log->delivery_count; i++)
         most += is_death(&l->log->deliveries[i]);
-    s->timeline->strikes = calloc(most, sizeof *s->timeline->strikes);
-    if (!s->timeline->strikes)
-        return err_memory(e);
+    s->timeline->strikes = memory_zeroed(most, sizeof *s->timeline->strikes);
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
         // A fault that was left out, or still sought its victim at the end, struck nobody.
@@ -124,5 +122,4 @@ bool strikes_make(struct sources *s, struct err *e)
     for (size_t i = 0; i < s->timeline->strike_count; i++)
         // The time of a takeover depends on when the others are back, so it comes in a second pass.
         s->timeline->strikes[i].others_ns = sources_others_ns(s, &s->timeline->strikes[i]);
-    return true;
 }

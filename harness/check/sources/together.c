@@ -31,8 +31,7 @@ static size_t list_edges(const struct timeline *t, int instances, struct edge *e
         edges[count++] = (struct edge){s->from_ns, s->instance, 1, s->cause};
         edges[count++] = (struct edge){s->until_ns, s->instance, -1, s->cause};
     }
-    if (count > 0)
-        qsort(edges, count, sizeof *edges, by_together);
+    qsort(edges, count, sizeof *edges, by_together);
     return count;
 }
 
@@ -59,11 +58,9 @@ void source_together(struct sources *s)
 
     if (instances == 1)
         return;
-    struct edge *edges = calloc(2 * s->timeline->span_count + 1, sizeof *edges);
-    int *open = calloc((size_t)instances, sizeof *open);
-    if (edges && open)
-        walk_together(s, edges, list_edges(s->timeline, instances, edges), open);
-    s->no_memory = s->no_memory || !edges || !open;
+    struct edge *edges = memory_zeroed(2 * s->timeline->span_count, sizeof *edges);
+    int *open = memory_zeroed((size_t)instances, sizeof *open);
+    walk_together(s, edges, list_edges(s->timeline, instances, edges), open);
     free(edges);
     free(open);
 }

@@ -186,19 +186,19 @@ json_t *charts_batches(const struct ledger *l, struct err *e)
 {
     size_t largest = largest_line(l);
     size_t(*lines)[FIRED_KINDS] = calloc(largest + 1, sizeof *lines);
-    unsigned char *whys = stages_reasons(l, e);
+    unsigned char *whys = stages_reasons(l);
     json_t *sizes = json_array(), *names = json_array();
 
-    for (size_t i = 0; lines && whys && i < l->log->line_count; i++) {
+    for (size_t i = 0; lines && i < l->log->line_count; i++) {
         // A torn line does not say how many tokens it was meant to have.
         if (l->log->lines[i].state == LINE_WHOLE)
             lines[l->log->lines[i].tokens][whys[i]]++;
     }
-    for (size_t tokens = 1; lines && whys && tokens <= largest; tokens++)
+    for (size_t tokens = 1; lines && tokens <= largest; tokens++)
         json_array_append_new(sizes, size_row(tokens, lines[tokens]));
     for (enum fired_by why = 0; why < FIRED_KINDS; why++)
         json_array_append_new(names, json_string(fired_name(why)));
-    bool made = lines && whys;
+    bool made = lines != NULL;
     free(lines);
     free(whys);
     if (made)

@@ -267,11 +267,9 @@ static void add_trial_sums(struct result *r, const struct trial_result *t, const
 
 // Makes the result of all trials together. First check_ledger judges the run without a load, only
 // to fill in all fields that a report needs. Then the sums of the trials replace its findings.
-static bool sum_up_trials(
-    struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
+static void sum_up_trials(struct sums *s, const struct cutreport *c, const struct cutverdict *v)
 {
-    if (!check_ledger(&s->result, &s->ledger, &s->input, e))
-        return false;
+    check_ledger(&s->result, &s->ledger, &s->input);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         s->result.values[id] = NAN;
         s->result.broken[id] = false;
@@ -289,7 +287,6 @@ static bool sum_up_trials(
     for (size_t i = 0; i < v->reason_count; i++)
         snprintf(s->result.reasons[s->result.reason_count++], sizeof s->result.reasons[0], "%s",
             v->reasons[i]);
-    return true;
 }
 
 // Makes the sums of all trials, in the form of one run without a load.
@@ -306,7 +303,8 @@ static bool make_sums(
     s->ledger.fault_count = s->fault_count;
     s->ledger.start_ns = c->start_ns;
     s->ledger.load_end_ns = s->ledger.drain_end_ns = c->end_ns;
-    return sum_up_trials(s, c, v, e);
+    sum_up_trials(s, c, v);
+    return true;
 }
 
 // Writes the files that every run has, from the sums of the trials.
