@@ -68,8 +68,10 @@ int64_t check_slack_ns(const struct ledger *l, const struct timeline *t)
 // Adds a stall, if it is longer than least_ns.
 static void add_stall(struct stall_list *s, int64_t from_ns, int64_t length_ns, int64_t least_ns)
 {
-    if (length_ns > least_ns && s->count < s->room)
-        s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
+    if (length_ns <= least_ns)
+        return;
+    memory_grow(&s->items, s->count, 1, sizeof *s->items);
+    s->items[s->count++] = (struct stall){from_ns, from_ns + length_ns};
 }
 
 // Adds the parts of a stretch of time that lie outside of all strikes, each as a stall. The
@@ -123,17 +125,6 @@ static bool is_cold_after(const struct fault_record *f)
     return f->began_ns && f->ok && verb_stops_server(f->spec->verb);
 }
 
-// Returns how many stalls add_cold_servers is given room for: one per transaction of the plan, or 0
-// when no fault stopped the server.
-static size_t cold_servers_most(const struct ledger *l)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < l->fault_count; i++)
-        any = any || is_cold_after(&l->faults[i]);
-    return any ? l->plan->txn_count : 0;
-}
-
 // A server that comes back is slow for everybody: it lets a probe connect, but has to read its
 // catalogs and tables again when they are needed. The load's transactions show for how long.
 static void add_cold_servers(struct stall_list *s, const struct ledger *l, int64_t least_ns)
@@ -156,7 +147,8 @@ static void merge_stalls(struct stall_list *s)
 {
     size_t kept = 0;
 
-    qsort(s->items, s->count, sizeof *s->items, clock_compare);
+    if (s->count > 0)
+        qsort(s->items, s->count, sizeof *s->items, clock_compare);
     for (size_t i = 0; i < s->count; i++) {
         struct stall *last = kept ? &s->items[kept - 1] : NULL;
         if (!last || s->items[i].from_ns > last->until_ns)
@@ -171,14 +163,7 @@ static void merge_stalls(struct stall_list *s)
 void stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
     const struct timeline *t, int64_t least_ns)
 {
-    // A sample may begin late and be answered slowly: two stalls. A fault may cut a late sample in
-    // two. The samples of one of the two probes do not overlap, so a fault cuts at most one of
-    // each.
-    size_t samples = l->probe_count + l->flush_count;
-    size_t most = 2 * samples + 2 * t->strike_count + cold_servers_most(l) +
-                  (reader ? reader->kept_count : 0);
-
-    *s = (struct stall_list){.items = memory_zeroed(most, sizeof *s->items), .room = most};
+    *s = (struct stall_list){0};
     for (size_t i = 0; reader && i < reader->kept_count; i++) {
         const struct stall *k = &reader->kept[i];
         add_stall(s, k->from_ns, check_beyond_own_ns(l, k->from_ns, k->until_ns), least_ns);

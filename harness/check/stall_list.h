@@ -15,7 +15,7 @@
 
 struct stall_list {
     struct stall *items; // owned; in the order of time; no two touch each other
-    size_t count, room;
+    size_t count;
 };
 
 // Lists all stalls longer than `least_ns`: of the loop that reads the lines (NULL: unknown), of the

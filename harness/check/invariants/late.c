@@ -29,8 +29,8 @@
 
 struct late {
     const struct check *c;
-    struct spans txns; // all transactions that were sent
     bool waits;        // the subject waits for open writers
+    struct spans txns; // where it waits: all transactions that were sent
 };
 
 // --- one token --------------------------------------------------------------------
@@ -235,7 +235,8 @@ void check_late(const struct check *c)
     const struct scenario *s = c->l->scenario;
     struct late t = {.c = c, .waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS};
 
-    spans_make(&t.txns, c->l);
+    if (t.waits)
+        spans_make(&t.txns, c->l);
     for (uint32_t token = 0; token < c->l->plan->token_count; token++)
         check_token(&t, token);
     spans_fini(&t.txns);

@@ -145,9 +145,7 @@ void check_recovery(const struct check *c)
         if (f->began_ns == 0 || !f->ok)
             continue;
         check_fault(c, i, &r->recovery_ms[i]);
-        // While one of the two is NAN, the comparison is false.
-        if (!(r->recovery_ms[i] <= longest))
-            longest = isnan(r->recovery_ms[i]) ? longest : r->recovery_ms[i];
+        longest = fmax(longest, r->recovery_ms[i]); // NAN only while both are
     }
     r->values[METRIC_RECOVERY_MAX] = longest;
 }
