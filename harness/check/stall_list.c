@@ -33,7 +33,8 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *
 
     for (size_t i = 0; i < l->probe_count; i++) {
         const struct probe_sample *p = &l->probes[i];
-        if (p->took_ns != CLOCK_NEVER && !is_fault_at_work(t, p->due_ns, p->due_ns + p->took_ns))
+        int64_t asked_ns = p->due_ns + p->stall_ns;
+        if (p->took_ns != CLOCK_NEVER && !is_fault_at_work(t, asked_ns, asked_ns + p->took_ns))
             took[count++] = p->took_ns;
     }
     if (count > 0)
