@@ -48,6 +48,19 @@ int64_t spans_latest_end(const struct spans *s, int64_t at_ns)
     return after ? s->items[after - 1].until_ns : 0;
 }
 
+int64_t line_answered_ns(
+    const struct ledger *l, const struct leased *m, const struct line_record *line)
+{
+    int64_t timeout_ns = line->read_ns + m->answer_timeout_ns, last_ns = line->read_ns;
+
+    for (uint32_t i = 0; i < line->tokens; i++) {
+        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
+        int64_t at_ns = d->replied_ns ? clock_min(d->replied_ns, timeout_ns) : timeout_ns;
+        last_ns = clock_max(last_ns, at_ns);
+    }
+    return clock_min(last_ns, l->log->processes[line->process].ended_ns);
+}
+
 bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns)
 {
     for (uint32_t i = 0; i < line->tokens; i++) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ledger/ledger.h"
+#include "scenario/leased.h"
 
 // Returns the index of the first of `count` times that is later than at_ns; `count` when none is.
 // The times are sorted, and each begins `size` bytes after the one before.
@@ -47,6 +48,11 @@ static inline bool check_is_full(const struct ledger *l, const struct line_recor
     return line->state != LINE_WHOLE ||
            line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
 }
+
+// Returns until when a line awaited answers: until each of its tokens had its answer or had waited
+// for the answer timeout, or the process ended.
+int64_t line_answered_ns(
+    const struct ledger *l, const struct leased *m, const struct line_record *line);
 
 // True when a line holds a token whose COMMIT was sent at since_ns or later.
 bool check_is_fresh(const struct ledger *l, const struct line_record *line, int64_t since_ns);

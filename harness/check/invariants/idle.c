@@ -24,21 +24,6 @@ struct idle {
     size_t line; // index of the next line that wrote_until will look at
 };
 
-// Returns until when a line awaited answers: until each token had its answer or had waited for the
-// timeout, or the process ended.
-static int64_t answered_ns(const struct idle *t, const struct line_record *line)
-{
-    const struct subject_log *log = t->c->l->log;
-    int64_t timeout_ns = line->read_ns + t->leased.answer_timeout_ns, last_ns = line->read_ns;
-
-    for (uint32_t i = 0; i < line->tokens; i++) {
-        const struct delivery *d = &log->deliveries[line->first_delivery + i];
-        int64_t at_ns = d->replied_ns ? clock_min(d->replied_ns, timeout_ns) : timeout_ns;
-        last_ns = clock_max(last_ns, at_ns);
-    }
-    return clock_min(last_ns, log->processes[line->process].ended_ns);
-}
-
 // Counts, for each step of the backlog, the lines of the instance that await answers. In leased
 // mode a collector with too many of them writes no more.
 static void count_unanswered(struct idle *t)
@@ -54,7 +39,7 @@ static void count_unanswered(struct idle *t)
             continue;
         // The sums below make counts of these.
         t->unanswered[backlog_step(b, line->read_ns)]++;
-        t->unanswered[backlog_step(b, answered_ns(t, line)) + 1]--;
+        t->unanswered[backlog_step(b, line_answered_ns(t->c->l, &t->leased, line)) + 1]--;
     }
     for (size_t i = 1; i <= b->count; i++)
         t->unanswered[i] += t->unanswered[i - 1];

@@ -1,23 +1,7 @@
 // A collector in leased mode writes no further line while it has as many unanswered lines as may be
 // in flight. The harness is the sender, so it knows when that was.
+#include "check/lookup.h"
 #include "check/sources/sources.h"
-#include "scenario/leased.h"
-
-// Returns when a line awaits no more answers: each of its tokens is answered or has passed the
-// answer timeout, or its process has ended.
-static int64_t settled_ns(const struct ledger *l, const struct leased *m, size_t index)
-{
-    const struct line_record *line = &l->log->lines[index];
-    int64_t end_ns = l->log->processes[line->process].ended_ns;
-    int64_t last_ns = line->read_ns;
-
-    for (uint32_t i = 0; i < line->tokens; i++) {
-        const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        int64_t ns = d->replied_ns ? d->replied_ns : line->read_ns + m->answer_timeout_ns;
-        last_ns = ns > last_ns ? ns : last_ns;
-    }
-    return clock_min(last_ns, end_ns);
-}
 
 // Walks over the lines of one instance, and adds a span where as many lines as allowed await
 // answers. `in_flight` has a place for each line that may be in flight: the time at which that line
@@ -37,7 +21,7 @@ static void walk_senders(
         // A line takes the place of the line whose answers were complete first.
         for (int k = 1; k < m->in_flight; k++)
             slot = in_flight[k] < in_flight[slot] ? k : slot;
-        in_flight[slot] = settled_ns(l, m, i);
+        in_flight[slot] = line_answered_ns(l, m, line);
         for (int k = 1; k < m->in_flight; k++)
             first = in_flight[k] < in_flight[first] ? k : first;
         // The next line can come when the first place is free. If one is free already, the span is
