@@ -1,6 +1,6 @@
 #include "check/intervals.h"
 
-static const int64_t highest_ns = 60 * NS_PER_S;
+static const int64_t highest_ns = 60 * NS_PER_S; // a longer latency makes the histogram grow
 
 struct counts {
     uint64_t intended, committed;
@@ -50,7 +50,9 @@ static void count_tokens(struct steps *s, const struct ledger *l)
     }
 }
 
-static void record_interval(const struct interval *i, const struct ledger *l, uint32_t token)
+// Records the latencies of a token that was delivered.
+static void record_interval_latencies(
+    const struct interval *i, const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
@@ -74,22 +76,24 @@ static void add_stages(
     sums->dequeue_ns += t.dequeue_ns;
 }
 
-// Counts a whole line in its step, with the tokens that it delivers for the first time.
+// Counts a line in its step, if it is whole, with the tokens that it delivers for the first time.
 static void add_interval_line(struct interval *i, const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
     enum fired_by ignored;
     int64_t fire_ns = stages_fire_ns(l, line, &ignored);
 
-    i->lines += line->state == LINE_WHOLE;
-    for (uint32_t d = 0; line->state == LINE_WHOLE && d < line->tokens; d++) {
+    if (line->state != LINE_WHOLE)
+        return;
+    i->lines++;
+    for (uint32_t d = 0; d < line->tokens; d++) {
         const struct delivery *delivery = &l->log->deliveries[line->first_delivery + d];
         uint32_t token = delivery->token;
-        if (delivery->flags || token >= l->plan->token_count || l->tokens[token].deliveries == 0 ||
+        if (delivery->flags || token >= l->plan->token_count ||
             l->tokens[token].first_line != index)
             continue;
         i->delivered++;
-        record_interval(i, l, token);
+        record_interval_latencies(i, l, token);
         add_stages(&i->stages, l, token, fire_ns);
     }
 }
@@ -150,7 +154,7 @@ static void add_interval_phase(
         if (l->tokens[*token].deliveries == 0)
             continue;
         i->delivered++;
-        record_interval(i, l, *token);
+        record_interval_latencies(i, l, *token);
     }
 }
 
