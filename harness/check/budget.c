@@ -55,9 +55,8 @@ static void mark_near_limit(struct check *c, double per_s)
 }
 
 // Marks the lines that leave less than half of `burst` tokens in the harness's own token bucket,
-// which gains per_s tokens a second and holds `burst` at most. The
-// real bucket, in the database, may hold less than this one, because a collector may have paid for
-// a line that it never wrote.
+// which gains per_s tokens a second and holds `burst` at most. The real bucket, in the database,
+// may hold less than this one, because a collector may have paid for a line that it never wrote.
 static void mark_emptied(struct check *c, double per_s, double burst)
 {
     const struct subject_log *log = c->l->log;

@@ -11,18 +11,18 @@ static const int64_t restart_ns = 100 * NS_PER_MS; // until an ended process is 
 static int64_t excused_until_ns(const struct scenario *s, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &s->faults[f->spec];
-    bool one =
+    bool hits_one =
         s->collector.instances > 1 && (spec->verb->params & PARAM_INSTANCE) && spec->instance >= 0;
-    bool process = spec->verb->ends == ENDS_PROCESSES;
-    int64_t back_ns = process ? restart_ns + scenario_starts_ns(s) : 0;
+    bool ends_process = spec->verb->ends == ENDS_PROCESSES;
+    int64_t back_ns = ends_process ? restart_ns + scenario_starts_ns(s) : 0;
 
-    if (!process || verb_stops_server(spec->verb))
+    if (!ends_process || verb_stops_server(spec->verb))
         back_ns = clock_max(back_ns, bounds_return_ns(s, spec->verb));
     // The other instances go on with the shared work, so no time is excused for all.
-    if (one && scenario_shares(s))
+    if (hits_one && scenario_shares(s))
         return f->at_ns;
     // How long a takeover may last; CLOCK_NEVER: none can, because all collectors are struck.
-    int64_t handed_ns = one ? bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;
+    int64_t handed_ns = hits_one ? bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;
     if (spec->for_ns == FOR_REST)
         return handed_ns == CLOCK_NEVER ? CLOCK_NEVER : f->at_ns + handed_ns;
     return clock_min(

@@ -10,7 +10,8 @@ static const int64_t sent_margin_ns = NS_PER_S; // inserts up to this long after
                                                 // still in time
 static const int64_t stall_limit_ns = NS_PER_S; // longest time for which a loop may stand still
 
-static const char *users(const struct check_input *in)
+// Returns the programs that used the machine, for a message.
+static const char *machine_users(const struct check_input *in)
 {
     return in->cpu_users && in->cpu_users[0] ? in->cpu_users : "the machine's load was not sampled";
 }
@@ -45,7 +46,7 @@ static void check_stalls(struct result *r, const struct check_input *in, const c
 {
     if (s->longest_ns > limit_ns)
         result_reason(r, "the harness's %s stood still for %.0f ms (%s)", whose,
-            (double)s->longest_ns / 1e6, users(in));
+            (double)s->longest_ns / 1e6, machine_users(in));
 }
 
 static double lag_limit_ms(const struct scenario *s)
@@ -73,10 +74,10 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
     if (r->values[METRIC_GENERATOR_DROPPED] > 0)
         result_reason(r, "the generator could not send %.0f %s before the drain was over (%s)",
             r->values[METRIC_GENERATOR_DROPPED],
-            NOUN(r->values[METRIC_GENERATOR_DROPPED], "token", "tokens"), users(in));
+            NOUN(r->values[METRIC_GENERATOR_DROPPED], "token", "tokens"), machine_users(in));
     else if (sent < sent_least)
         result_reason(r, "the generator sent only %.1f%% of its inserts within the load (%s)",
-            sent * 100, users(in));
+            sent * 100, machine_users(in));
     if (in->load->lost_workers > 0)
         result_reason(r, "%u of the workers %s lost; %s", in->load->lost_workers,
             NOUN(in->load->lost_workers, "was", "were"), in->load->lost_worker);
@@ -87,7 +88,7 @@ void check_gates(struct result *r, const struct ledger *l, const struct check_in
             (double)in->load->clock_bound_ns / 1e6, (double)r->slack_ns / 2e6);
     if (check_generator_lags(r, l->scenario))
         result_reason(r, "the generator fell behind: lag p99 %.0f ms, at most %.0f ms (%s)",
-            r->values[METRIC_GENERATOR_LAG_P99_MS], lag_limit_ms(l->scenario), users(in));
+            r->values[METRIC_GENERATOR_LAG_P99_MS], lag_limit_ms(l->scenario), machine_users(in));
     int64_t stall_ns = at_least_slack(stall_limit_ns, l->scenario);
     check_stalls(r, in, "generator", &in->load->stalls, stall_ns);
     if (in->reader_stalls)

@@ -18,7 +18,7 @@ struct free_time check_slack(const struct check *c, int64_t from_ns, int64_t unt
 }
 
 // Returns how long others kept the processors from a process; ANY_PROCESS: from the one that waited
-// longest.
+// longest; NO_PROCESS: 0.
 static int64_t denied_ns(const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     int64_t longest_ns = 0;

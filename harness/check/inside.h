@@ -113,6 +113,11 @@ void check_figures(struct result *r, const struct ledger *l, const struct check_
 // alone.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
+// Returns an estimate of what a figure would be without the generator's lag; NAN for a count, such
+// as that of lines, which may depend on the lag in any way.
+double check_less_lag(const struct result *r, const struct ledger *l, const struct check_input *in,
+    enum metric_id id);
+
 // --- findings.c --------------------------------------------------------------------
 
 // Counts one case of a broken invariant. `fmt` describes it; only the first descriptions are kept.
@@ -157,11 +162,6 @@ bool check_generator_lags(const struct result *r, const struct scenario *s);
 
 // True when the p99 of the generator's lag is above 100 ms, whatever slack the scenario sets.
 bool check_generator_lags_unforgiven(const struct result *r);
-
-// Returns an estimate of what a figure would be without the generator's lag; NAN for a count, such
-// as that of lines, which may depend on the lag in any way.
-double check_less_lag(const struct result *r, const struct ledger *l, const struct check_input *in,
-    enum metric_id id);
 
 // --- held_up.c ----------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ bool stages_measurable(const struct ledger *l, uint32_t token)
 }
 
 // True for a valid delivery of a token that the plan has.
-static bool known_token(const struct ledger *l, const struct delivery *d)
+static bool is_of_plan(const struct ledger *l, const struct delivery *d)
 {
     return d->flags == 0 && d->token < l->plan->token_count;
 }
@@ -28,7 +28,7 @@ int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, e
 
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        if (!known_token(l, d))
+        if (!is_of_plan(l, d))
             continue;
         int64_t ack_ns = ledger_txn(l, d->token)->ended_ns;
         first_ns = clock_min(first_ns, ack_ns);
@@ -178,7 +178,7 @@ static void add_stage_line(struct stages *s, const struct ledger *l, uint32_t in
     histogram_record(&s->sizes, line->tokens);
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        if (known_token(l, d) && l->tokens[d->token].first_line == index &&
+        if (is_of_plan(l, d) && l->tokens[d->token].first_line == index &&
             stages_measurable(l, d->token))
             record_stage(s, l, d->token, fire_ns);
     }

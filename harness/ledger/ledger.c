@@ -201,6 +201,7 @@ void ledger_guess_written(struct ledger *l)
         line->empty_ns = line->seen_ns = line->read_ns;
         for (size_t k = 0; k < l->fault_count; k++) {
             if (may_delay_reading(l, &l->faults[k], line))
+                // A fault that began after the reading changes nothing here.
                 line->empty_ns = clock_min(line->empty_ns, l->faults[k].began_ns);
         }
     }

@@ -258,7 +258,7 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
 // read. Sets d->before_rename for a delivery with the names from before a change of the account.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
-    char fields[40];
+    char differing[40]; // names of the fields that differ
     const struct ledger_token *t = &l->tokens[d->token];
 
     // DELIVERY_NAMED: not a delivery, a torn line only names the token. DELIVERY_FORGED: known to
@@ -267,12 +267,12 @@ static bool find_forgery(struct ledger *l, struct delivery *d)
         return false;
     if (d->fingerprint != t->fingerprint && d->fingerprint == t->older)
         d->before_rename = true;
-    decode_differs(d->marks, t->marks, fields, sizeof fields);
+    decode_differs(d->marks, t->marks, differing, sizeof differing);
     if (l->plan->kinds[d->token] == TOKEN_BAD_NAME)
         subject_note(
             l->log, d->line, d->token, "a name that the wire cannot carry, printed as it is");
     else if (d->fingerprint != t->fingerprint && !d->before_rename)
-        subject_note(l->log, d->line, d->token, "not what the database holds: %s", fields);
+        subject_note(l->log, d->line, d->token, "not what the database holds: %s", differing);
     else
         return false;
     return true;

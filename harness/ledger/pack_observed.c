@@ -5,7 +5,7 @@
 static const uint64_t no_limit = UINT64_MAX; // for numbers that need no limit
 static const uint64_t processes_max = 1000000;
 
-#define WAITS_MAX_US (UINT64_C(1) << 50)
+#define WAITS_MAX_US (UINT64_C(1) << 50) // limit for sums of waits: no run lasts so long
 
 // Packs a process of the collector. The format has no fractions, so cpu_s is turned into whole µs
 // and back.
@@ -27,7 +27,7 @@ static void pack_process(struct pack *p, struct process_record *r)
 
 void pack_lines(struct pack *p, struct subject_log *log)
 {
-    uint64_t deliveries = 0;
+    uint64_t deliveries = 0; // number of those that belong to the lines before
 
     log->processes =
         pack_array(p, &log->process_count, processes_max, log->processes, sizeof *log->processes);

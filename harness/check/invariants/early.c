@@ -386,7 +386,7 @@ void check_early(const struct check *c)
     struct leased leased;
 
     // A collector with an adaptive window may fire before the timeout.
-    if (c->l->scenario->collector.adaptive_from_ns > 0)
+    if (s->adaptive_from_ns > 0)
         return;
     if (t.sharers && !can_judge_sharers(c))
         return;

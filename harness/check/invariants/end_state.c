@@ -66,7 +66,8 @@ static bool had_time_to_confirm(const struct check *c, uint32_t token)
 }
 
 // True when the collector may have been unable to confirm the token's line before the end of the
-// run, even in the second after TERM.
+// run, even in the second after TERM: the line came too late for that, a fault hit its writer, or
+// nobody read for as long as half of that second.
 static bool may_be_unconfirmed(const struct check *c, uint32_t token)
 {
     int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;

@@ -88,14 +88,13 @@ static void list_tokens(struct fill *f)
 
 // Returns how long a full batch may wait: slack_ns for the query that finds it, and three flushes
 // for the commits of its line and of the line before. If reading so many rows takes longer than the
-// run's slack and the flushes, the time to read them counts. It reads as
-// many rows a second as its capacity, or 5,000 if that is less or the capacity is not known.
+// run's slack and the flushes, the time to read them counts. It reads as many rows a second as its
+// capacity, or 5,000 if that is less or the capacity is not known.
 static int64_t bound_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     const double rows_per_s = 5000;
     double capacity = s->capacity > 0 && s->capacity < rows_per_s ? s->capacity : rows_per_s;
-
     int64_t read_ns = (int64_t)((double)s->batch_limit / capacity * NS_PER_S);
 
     return slack_ns + clock_max(3 * c->flush_ns, read_ns - c->r->slack_ns);
@@ -184,9 +183,9 @@ static void check_full(struct fill *f)
 
 // --- a short line leaves tokens behind ---------------------------------------------
 
-// Returns by when a token must have been acknowledged for the collector to see it in the query for
-// the line after line `before`. A collector may make this query while line `before` is on its way.
-static int64_t seen_ns(const struct check *c, uint32_t before)
+// Returns by when a token must have been acknowledged to be in the answer to the query for the line
+// after line `before`. A collector may make this query while line `before` is on its way.
+static int64_t last_shown_ns(const struct check *c, uint32_t before)
 {
     const struct line_record *line = &c->l->log->lines[before];
 
@@ -195,35 +194,37 @@ static int64_t seen_ns(const struct check *c, uint32_t before)
 
 // Returns what may explain that the line left tokens behind; CAUSE_NONE: nothing does. It may be a
 // fault, a stall, or a collector that got no processor between its look and its write.
-static struct cause why_left(const struct check *c, const struct line_record *line, int64_t seen)
+static struct cause why_left(
+    const struct check *c, const struct line_record *line, int64_t shown_ns)
 {
     int instance = c->l->log->processes[line->process].instance;
-    struct cause cause = timeline_cause(&c->timeline, instance, seen, line->read_ns);
+    struct cause cause = timeline_cause(&c->timeline, instance, shown_ns, line->read_ns);
 
-    return check_kept_by(c, line->process, seen, line->read_ns, 0, cause);
+    return check_kept_by(c, line->process, shown_ns, line->read_ns, 0, cause);
 }
 
-// Returns a token of a later line than `index` that had waited since the time `seen` or longer;
+// Returns a token of a later line than `index` that had waited since shown_ns or longer;
 // NO_TOKEN: there is none.
-static uint32_t find_left_token(struct fill *f, uint32_t index, int64_t seen)
+static uint32_t find_left_token(struct fill *f, uint32_t index, int64_t shown_ns)
 {
     const struct ledger *l = f->c->l;
 
     // The tokens before `next` are all in this line or in earlier ones.
     while (f->next < f->count && l->tokens[f->order[f->next]].first_line <= index)
         f->next++;
-    return f->next < f->count && waits_since_ns(f, f->order[f->next]) <= seen ? f->order[f->next]
-                                                                              : NO_TOKEN;
+    return f->next < f->count && waits_since_ns(f, f->order[f->next]) <= shown_ns
+               ? f->order[f->next]
+               : NO_TOKEN;
 }
 
-// Judges a short line. Tokens that waited by the time `seen` must be in it or in an earlier line.
-static void judge_short(struct fill *f, uint32_t index, int64_t seen)
+// Judges a short line. Tokens that waited at shown_ns must be in it or in an earlier line.
+static void judge_short(struct fill *f, uint32_t index, int64_t shown_ns)
 {
     const struct check *c = f->c;
     const struct line_record *line = &c->l->log->lines[index];
     char login[NAMES_MAX];
-    uint32_t token = find_left_token(f, index, seen);
-    struct cause cause = why_left(c, line, seen);
+    uint32_t token = find_left_token(f, index, shown_ns);
+    struct cause cause = why_left(c, line, shown_ns);
 
     // A line that left nothing behind counts as well, to tell how many lines were excused, and by
     // what.
@@ -267,7 +268,7 @@ static void check_short(struct fill *f)
         bool same = log->lines[i - 1].process == line->process;
         // After the line of another process, nobody knows when this one began to look.
         if (!check_is_full(f->c->l, line) && same && line->tokens > 0)
-            judge_short(f, i, seen_ns(f->c, i - 1));
+            judge_short(f, i, last_shown_ns(f->c, i - 1));
     }
 }
 

@@ -82,17 +82,18 @@ static void judge_share(const struct lanes *n)
     const struct check *c = n->c;
     const struct ledger *l = c->l;
     int most = 4 * l->scenario->collector.instances + n->margin, run = 0;
-    size_t at = 0;
+    size_t oldest = 0; // index of the oldest of the lower tokens that still wait
 
     for (uint32_t i = 0; i < l->log->line_count; i++) {
         int64_t now_ns = l->log->lines[i].read_ns;
         bool lower, young, again;
-        while (at < n->lower_count && ledger_read_ns(l, n->lower_tokens[at]) <= now_ns)
-            at++;
+        while (oldest < n->lower_count && ledger_read_ns(l, n->lower_tokens[oldest]) <= now_ns)
+            oldest++;
         // From here on no token of a lower lane waits.
-        if (at == n->lower_count)
+        if (oldest == n->lower_count)
             return;
-        int64_t aged_ns = ledger_txn(l, n->lower_tokens[at])->ended_ns + n->m.ageing_ns + NS_PER_S;
+        int64_t aged_ns =
+            ledger_txn(l, n->lower_tokens[oldest])->ended_ns + n->m.ageing_ns + NS_PER_S;
         struct sight aged = check_seen(c, aged_ns, now_ns);
         tell_lanes_of(n, i, &lower, &young, &again);
         // A line counts only when all have seen that the token has aged, and no fault touches it.
@@ -103,8 +104,9 @@ static void judge_share(const struct lanes *n)
             NAMES_TOKEN
             " of a lower lane had waited since %.3f s, and got none of %d %s up to %.3f "
             "s",
-            n->lower_tokens[at], ledger_seconds(l, ledger_txn(l, n->lower_tokens[at])->ended_ns),
-            run, NOUN(run, "line", "lines"), ledger_seconds(l, now_ns));
+            n->lower_tokens[oldest],
+            ledger_seconds(l, ledger_txn(l, n->lower_tokens[oldest])->ended_ns), run,
+            NOUN(run, "line", "lines"), ledger_seconds(l, now_ns));
         // The next finding needs as many lines in a row again.
         run = 0;
     }

@@ -178,12 +178,14 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
     const struct check *c = t->c;
     uint32_t index = c->l->tokens[token].first_line;
     int64_t read_ns = c->l->log->lines[index].read_ns;
-    int64_t sent_ns = ledger_txn(c->l, token)->commit_ns - c->r->slack_ns;
+    // A strike's time is noted before its blow, so the struck instance may still have taken a token
+    // whose COMMIT was sent up to the slack later.
+    int64_t from_ns = ledger_txn(c->l, token)->commit_ns - c->r->slack_ns;
     struct lateness late = lateness_since(t, index, start_ns);
     struct bequest *b = NULL;
 
     // A bequest explains the token only if its strike came before the token was late.
-    while (late.found && (b = timeline_next_bequest(&c->timeline, b, sent_ns, read_ns)) &&
+    while (late.found && (b = timeline_next_bequest(&c->timeline, b, from_ns, read_ns)) &&
            is_in_time_at(c, start_ns, late.due_ns, b->struck_ns)) {
         // A strike may excuse only so many tokens (tokens_left), so that a collector that forgets
         // its claims is convicted of the rest.

@@ -164,7 +164,7 @@ static void check_sessions(struct result *r, const struct ledger *l, uint32_t pr
 
 // --- a process ---------------------------------------------------------------------------
 
-// Judges a process. False when its life under load was too short.
+// Judges a process. False when its life under load was too short, or has too few samples.
 static bool check_process(struct result *r, const struct ledger *l, uint32_t process)
 {
     const struct process_record *p = &l->log->processes[process];

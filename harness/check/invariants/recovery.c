@@ -45,8 +45,8 @@ static int64_t covered_ns(
 
     for (size_t i = 0; i < c->timeline.strike_count; i++) {
         const struct strike *k = &c->timeline.strikes[i];
-        bool process = k->verb->ends == ENDS_PROCESSES;
-        int64_t lasts_ns = clock_min(process ? k->back_ns : k->undone_ns, k->others_ns);
+        bool ends_process = k->verb->ends == ENDS_PROCESSES;
+        int64_t lasts_ns = clock_min(ends_process ? k->back_ns : k->undone_ns, k->others_ns);
         int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(lasts_ns, until_ns);
         // The limit already gives the judged fault its time.
         if (k == judged || k->struck_ns >= until_ns || lasts_ns < from_ns)

@@ -39,9 +39,9 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
     return "bad signature, fields that are not the database's, or no whole token";
 }
 
-// True when a process may have been unable to write its last line, because nobody read its output
-// while it ended: a fault kept its reader away, or the harness stood still for half of the second
-// that a process has to end.
+// True when a process may have been unable to write its last line: while it ended, a fault kept its
+// reader away or ended its sender, or nobody read its output for half of the second that a process
+// has to end.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
     int64_t from_ns = p->ended_ns - NS_PER_S - c->r->slack_ns;

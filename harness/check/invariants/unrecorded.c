@@ -12,7 +12,7 @@ bool check_timed_out(
 }
 
 // Returns how long it may take to record an answer that came at at_ns: the commit that records it
-// may have to wait for another one.
+// may have to wait for another one. Slow faults of the next second lengthen it.
 static int64_t recorded_within_ns(const struct check *c, int64_t at_ns)
 {
     return check_slack(c, at_ns, at_ns + NS_PER_S).ns + 2 * c->flush_ns;

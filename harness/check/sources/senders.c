@@ -26,9 +26,9 @@ static void walk_senders(
             first = in_flight[k] < in_flight[first] ? k : first;
         // The next line can come when the first place is free. If one is free already, the span is
         // empty, and not added. The only collector's span excuses the lines of all.
-        int blamed = l->scenario->collector.instances > 1 ? instance : EVERY;
+        int excused = l->scenario->collector.instances > 1 ? instance : EVERY;
         sources_add_span(s,
-            (struct span){line->read_ns, in_flight[first], blamed, {CAUSE_SENDER, line->process}});
+            (struct span){line->read_ns, in_flight[first], excused, {CAUSE_SENDER, line->process}});
     }
 }
 
