@@ -85,12 +85,12 @@ int64_t check_written_ns(const struct check *c, const struct line_record *line)
 
 int64_t check_unread_ns(const struct check *c, int instance, int64_t from_ns, int64_t until_ns)
 {
-    int64_t unread_ns = stall_list_ns(&c->stalls, from_ns, until_ns);
+    int64_t unread_ns = stall_list_ns(&c->stalls, from_ns, until_ns), done_ns = from_ns;
 
     for (const struct strike *k = NULL;
          (k = timeline_strike(&c->timeline, k, instance, from_ns, until_ns));)
         if (k->verb->takes & THING_READER)
-            unread_ns += clock_min(k->undone_ns, until_ns) - clock_max(k->struck_ns, from_ns);
+            unread_ns += timeline_strike_takes_ns(k, &done_ns, until_ns);
     return unread_ns;
 }
 

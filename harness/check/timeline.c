@@ -122,6 +122,15 @@ const struct strike *timeline_strike(const struct timeline *t, const struct stri
     return NULL;
 }
 
+int64_t timeline_strike_takes_ns(const struct strike *k, int64_t *done_ns, int64_t until_ns)
+{
+    int64_t begin_ns = clock_max(k->struck_ns, *done_ns);
+    int64_t end_ns = clock_min(k->undone_ns, until_ns);
+
+    *done_ns = clock_max(*done_ns, end_ns);
+    return clock_max(end_ns - begin_ns, 0);
+}
+
 struct cause timeline_disturbed_by(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns)
 {

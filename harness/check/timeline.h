@@ -103,6 +103,10 @@ struct cause timeline_cause(
 const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
     int instance, int64_t from_ns, int64_t until_ns);
 
+// Returns for how long a strike lasts between *done_ns and until_ns, and moves *done_ns to its end.
+// So in a walk over strikes, which are in the order of time, no instant counts twice.
+int64_t timeline_strike_takes_ns(const struct strike *k, int64_t *done_ns, int64_t until_ns);
+
 // Returns what disturbed this instance between two times: the first strike on it that was not
 // undone before from_ns, or from which the instance was not back before from_ns. Without such a
 // strike, it is the last slow fault of that time; CAUSE_NONE: nothing disturbed the instance.

@@ -21,6 +21,7 @@ static int64_t free_ns(
     struct free_time slack = check_slack(c, from_ns, until_ns);
     // check_slack adds to the run's slack only the time of slow faults.
     int64_t ns = until_ns - from_ns - (slack.ns - c->r->slack_ns);
+    int64_t done_ns = from_ns;
     const struct strike *k = NULL;
 
     *cause = slack.cause;
@@ -30,7 +31,7 @@ static int64_t free_ns(
             // time out.
             k->verb->hits == HITS_DATABASE)
             continue;
-        ns -= clock_min(until_ns, k->undone_ns) - clock_max(from_ns, k->struck_ns);
+        ns -= timeline_strike_takes_ns(k, &done_ns, until_ns);
         *cause = k->cause;
     }
     return ns;
