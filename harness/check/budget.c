@@ -98,8 +98,3 @@ void check_budget(struct check *c)
     mark_emptied(c, m.budget_per_s, m.burst);
     mark_unread(c);
 }
-
-void check_budget_fini(struct check *c)
-{
-    free(c->spent);
-}

@@ -122,12 +122,6 @@ void check_chains(struct check *c)
     c->draining_since_ns = draining_since_ns(c);
 }
 
-void check_chains_fini(struct check *c)
-{
-    free(c->busy_since);
-    free(c->overtaken_ns);
-}
-
 static bool has_lanes(const struct scenario *s)
 {
     struct leased m;

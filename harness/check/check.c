@@ -50,7 +50,7 @@ static void note_excuses(struct result *r, const struct timeline *t)
 void check_findings(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     // flush_ns is how long a commit of the probe took at its p99.
-    struct check c = {.r = r, .l = l, .in = in, .flush_ns = check_flush_ns(l)};
+    struct check c = {.r = r, .l = l, .flush_ns = check_flush_ns(l)};
 
     sources_make(&c.timeline, l);
     note_excuses(r, &c.timeline);
@@ -60,8 +60,9 @@ void check_findings(struct result *r, const struct ledger *l, const struct check
     check_chains(&c);
     for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
         judges[i](&c);
-    check_chains_fini(&c);
-    check_budget_fini(&c);
+    free(c.spent);
+    free(c.busy_since);
+    free(c.overtaken_ns);
     timeline_fini(&c.timeline);
     stall_list_fini(&c.stalls);
 }

@@ -8,11 +8,10 @@
 #include "check/timeline.h"
 #include "scenario/leased.h"
 
-// The state that all checks share.
+// The state that all checks share. check_findings makes and frees it.
 struct check {
     struct result *r;
     const struct ledger *l;
-    const struct check_input *in;
     int64_t flush_ns; // how long a flush takes, as check_flush_ns returns it
     struct timeline timeline;
     struct stall_list stalls; // stalls longer than slack/2
@@ -43,9 +42,7 @@ void check_behind(const struct check *c);
 
 // Reads budget_per_s and, where there is a budget, marks in `spent` each line at which the budget
 // was, or may have been, used up: no check holds a short or late line there against the subject.
-// check_budget_fini frees it.
 void check_budget(struct check *c);
-void check_budget_fini(struct check *c);
 
 // True when `tokens` tokens within `ns` are at least 80% of what a budget of per_s tokens a second
 // allows in that time: then little is left for more. False where per_s is 0: no budget.
@@ -53,9 +50,8 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 
 // --- chains.c ----------------------------------------------------------------------
 
-// Fills in busy_since, overtaken_ns and draining_since_ns; check_chains_fini frees them.
+// Fills in busy_since, overtaken_ns and draining_since_ns.
 void check_chains(struct check *c);
-void check_chains_fini(struct check *c);
 
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each
 // other from due_ns or earlier up to this line, and each line before this one held a token that was

@@ -34,7 +34,6 @@
 #include <sys/wait.h>
 
 #include "check/bounds.h"
-#include "scenario/leased.h"
 
 #define NO_LINE UINT32_MAX
 
@@ -207,15 +206,6 @@ static bool is_late_line(const struct repeats *t, uint32_t first, uint32_t again
     return false;
 }
 
-// In leased mode a token comes again for other reasons, which leased_outcome.c handles.
-static bool is_leased(const struct ledger *l)
-{
-    struct leased m;
-
-    leased_read(&m, l->scenario);
-    return m.on;
-}
-
 // Returns what excuses that a token of the line `first` came again in the line `again`: the death
 // or the lost turn of the writer of `first`, or that `again` is a late line, which is then counted.
 // CAUSE_NONE: nothing does.
@@ -335,8 +325,8 @@ void check_repeats(const struct check *c)
     c->r->values[METRIC_REDELIVERED] = 0;
     c->r->values[METRIC_REPEATED] = 0;
     c->r->values[METRIC_LATE_LINES] = 0;
-    // Leased mode answers for each attempt, so its repeats are judged with the answers.
-    if (!is_leased(c->l))
+    // In leased mode a token comes again for other reasons, which leased_outcome.c judges.
+    if (c->l->scenario->collector.dequeue != DEQUEUE_LEASED)
         walk_repeats(&t);
     free(lines);
 }
