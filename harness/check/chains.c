@@ -81,7 +81,7 @@ static int64_t draining_since_ns(const struct check *c)
     while (count > 0 && l->log->lines[count - 1].read_ns > l->drain_end_ns)
         count--;
     return count > 0 && chain_lasts(c, &l->log->lines[count - 1], l->drain_end_ns, EVERY)
-               ? c->busy_since[count - 1]
+               ? c->busy_since_ns[count - 1]
                : CLOCK_NEVER;
 }
 
@@ -96,12 +96,12 @@ static int64_t chained_since_ns(const struct check *c, uint32_t index)
     uint32_t before = index;
 
     if (index > 0 && chain_lasts(c, line - 1, line->read_ns, writer))
-        return c->busy_since[index - 1];
+        return c->busy_since_ns[index - 1];
     int64_t written_ns = check_written_ns(c, line);
     while (before > 0 && lines[before - 1].read_ns > written_ns)
         before--;
     return before > 0 && before < index && chain_lasts(c, &lines[before - 1], written_ns, writer)
-               ? c->busy_since[before - 1]
+               ? c->busy_since_ns[before - 1]
                : line->read_ns;
 }
 
@@ -110,12 +110,12 @@ void check_chains(struct check *c)
     const struct subject_log *log = c->l->log;
     int64_t overtaken_ns = 0;
 
-    c->busy_since = memory_zeroed(log->line_count, sizeof *c->busy_since);
+    c->busy_since_ns = memory_zeroed(log->line_count, sizeof *c->busy_since_ns);
     c->overtaken_ns = memory_zeroed(log->line_count, sizeof *c->overtaken_ns);
     for (uint32_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         int64_t oldest = oldest_ns(c->l, line);
-        c->busy_since[i] = chained_since_ns(c, i);
+        c->busy_since_ns[i] = chained_since_ns(c, i);
         c->overtaken_ns[i] = overtaken_ns;
         overtaken_ns = oldest > overtaken_ns ? oldest : overtaken_ns;
     }
@@ -133,6 +133,6 @@ static bool has_lanes(const struct scenario *s)
 // With lanes, one lane may overtake another, so overtaken_ns counts for nothing.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns)
 {
-    return c->busy_since[line] <= due_ns &&
+    return c->busy_since_ns[line] <= due_ns &&
            (c->overtaken_ns[line] <= due_ns || has_lanes(c->l->scenario));
 }

@@ -61,7 +61,7 @@ void check_findings(struct result *r, const struct ledger *l, const struct check
     for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
         judges[i](&c);
     free(c.spent);
-    free(c.busy_since);
+    free(c.busy_since_ns);
     free(c.overtaken_ns);
     timeline_fini(&c.timeline);
     stall_list_fini(&c.stalls);

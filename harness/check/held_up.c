@@ -34,9 +34,9 @@ static int64_t denied_ns(const struct check *c, uint32_t process, int64_t from_n
 }
 
 // Returns a wait for a processor, or 0 where it is at most slack/2, which every machine shows.
-static int64_t felt_ns(const struct check *c, int64_t denied_ns)
+static int64_t felt_ns(const struct check *c, int64_t waited_ns)
 {
-    return denied_ns > c->r->slack_ns / 2 ? denied_ns : 0;
+    return waited_ns > c->r->slack_ns / 2 ? waited_ns : 0;
 }
 
 struct left check_left(const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns,

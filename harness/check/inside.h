@@ -17,8 +17,8 @@ struct check {
     struct stall_list stalls; // stalls longer than slack/2
     double budget_per_s;      // tokens per second; 0: no budget
     bool *spent;              // owned; per line: the send budget was spent at it; NULL: no budget
-    int64_t *busy_since; // owned; per line: when the first line of the chain of full lines that
-                         // leads to this line was read
+    int64_t *busy_since_ns; // owned; per line: when the first line of the chain of full lines that
+                            // leads to this line was read
     // Owned; per line: each line before it has an oldest token; this is the latest time at which
     // one of these oldest tokens was sent. A token that was due before has been overtaken.
     int64_t *overtaken_ns;
@@ -50,7 +50,7 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 
 // --- chains.c ----------------------------------------------------------------------
 
-// Fills in busy_since, overtaken_ns and draining_since_ns.
+// Fills in busy_since_ns, overtaken_ns and draining_since_ns.
 void check_chains(struct check *c);
 
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each

@@ -35,8 +35,8 @@ static const int64_t usual_ns = 5 * NS_PER_MS; // announcement and timer, on a m
 
 struct early {
     const struct check *c;
-    bool sharers; // several collectors share the work
-    bool lanes;
+    bool sharers;       // several collectors share the work
+    bool lanes;         // tokens have lanes (MAILROOM_LANES)
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
     // Windows that a token may have opened which never came out or which others may have taken.

@@ -58,7 +58,7 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
     // Otherwise an earlier line held only tokens that were sent after due_ns, so it has overtaken
     // this token, and a chain explains nothing.
     bool led_to = c->overtaken_ns[line] <= due_ns;
-    int64_t until_ns = led_to ? c->busy_since[line] : read_ns;
+    int64_t until_ns = led_to ? c->busy_since_ns[line] : read_ns;
     int64_t beyond_ns = timeline_free(&c->timeline, instance, due_ns, until_ns).ns;
 
     return check_explained_by(c, process, start_ns, until_ns, beyond_ns);

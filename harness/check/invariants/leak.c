@@ -125,6 +125,7 @@ static bool climbs(const struct quarters *q)
     return q->least[0] > 0 && q->least[3] >= q->least[0] + count_least;
 }
 
+// Adds a finding if the counts climb; `what` is what was counted.
 static void find_climb(struct result *r, const struct quarters *q, const char *what, int pid)
 {
     if (climbs(q))

@@ -73,7 +73,7 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
         if (line->read_ns <= since_ns || line->state != LINE_WHOLE ||
             !check_is_fresh(l, line, since_ns))
             continue;
-        *working_ns = c->busy_since[i] > since_ns ? c->busy_since[i] : since_ns;
+        *working_ns = c->busy_since_ns[i] > since_ns ? c->busy_since_ns[i] : since_ns;
         return line->read_ns;
     }
     *working_ns = c->draining_since_ns > since_ns ? c->draining_since_ns : since_ns;

@@ -107,7 +107,7 @@ static void check_earlier(struct result *r, const struct ledger *l, const struct
 static void check_delivery(struct result *r, const struct ledger *l, const struct delivery *d)
 {
     char login[NAMES_MAX] = "an unknown login";
-    double at = ledger_seconds(l, l->log->lines[d->line].read_ns);
+    double at_s = ledger_seconds(l, l->log->lines[d->line].read_ns);
 
     // A token that a torn line names was not delivered.
     if (d->flags & DELIVERY_NAMED)
@@ -123,9 +123,9 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
         ledger_name(l, d->token, login);
     if (d->flags & DELIVERY_FORGED)
         finding_add(
-            r, METRIC_FORGED, "%s, read at %.3f s: %s", login, at, note_of(l, d->line, d->token));
+            r, METRIC_FORGED, "%s, read at %.3f s: %s", login, at_s, note_of(l, d->line, d->token));
     else if (!ours)
-        finding_add(r, METRIC_PHANTOM, "%s, read at %.3f s: never attempted", login, at);
+        finding_add(r, METRIC_PHANTOM, "%s, read at %.3f s: never attempted", login, at_s);
 }
 
 void check_lines(const struct check *c)

@@ -68,8 +68,9 @@ static int64_t own_until_ns(const struct sources *s, const struct strike *k, int
     return clock_max(until_ns, k->back_ns);
 }
 
-// Returns how many tokens the instances can have taken. Outside of leased mode an instance may take
-// several lines at once, and nobody else knows how many, so 16 are assumed.
+// Returns how many tokens the instances can have taken. In leased mode an instance has the lines
+// that may be in flight, and one that it has yet to write. In the other modes it may take several
+// lines at once, and nobody else knows how many, so 16 are assumed.
 static uint64_t most_tokens(const struct scenario *s, int instances)
 {
     const int at_once = 16;
