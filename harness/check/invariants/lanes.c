@@ -27,7 +27,7 @@ struct lanes {
     int margin;             // number of lines that may have been taken before the token was visible
     uint32_t *lower_before; // [i] counts the lines before line i that held a token of a lower lane
     uint32_t *young_before; // [i] counts those of them in which no token of a lower lane had aged
-    const uint32_t *lower_tokens; // tokens of the lower lane, in the order of their acknowledgement
+    uint32_t *lower_tokens; // tokens of the lower lane, in the order of their acknowledgement
     size_t lower_count;
 };
 
@@ -161,20 +161,18 @@ static void count_lines(struct lanes *n)
 void check_lanes(const struct check *c)
 {
     const struct ledger *l = c->l;
-    size_t lines = l->log->line_count + 1, tokens = l->plan->token_count;
+    size_t lines = l->log->line_count + 1;
     struct lanes n = {.c = c};
 
     leased_read(&n.m, l->scenario);
     if (!n.m.lanes)
         return;
-    // One allocation holds the two counts and the list of waiting tokens.
-    uint32_t *cells = memory_zeroed(2 * lines + tokens, sizeof *cells);
-    n.lower_before = cells;
-    n.young_before = cells + lines;
-    n.lower_tokens = cells + 2 * lines;
+    n.lower_before = memory_zeroed(lines, sizeof *n.lower_before);
+    n.young_before = memory_zeroed(lines, sizeof *n.young_before);
+    n.lower_tokens = memory_allocate(l->plan->token_count * sizeof *n.lower_tokens);
     n.margin = (n.m.on ? n.m.in_flight : IN_HAND) * l->scenario->collector.instances;
     count_lines(&n);
-    for (uint32_t t = 0; t < tokens; t++) {
+    for (uint32_t t = 0; t < l->plan->token_count; t++) {
         if (!is_judged(l, t))
             continue;
         if (is_higher(&n.m, l, t)) {
@@ -184,10 +182,12 @@ void check_lanes(const struct check *c)
             continue;
         }
         judged_add(c->r, METRIC_STARVED, 1, CAUSE_IS_NONE);
-        cells[2 * lines + n.lower_count++] = t;
+        n.lower_tokens[n.lower_count++] = t;
     }
-    qsort_r(
-        cells + 2 * lines, n.lower_count, sizeof *cells, by_acknowledgement, (void *)(uintptr_t)l);
+    qsort_r(n.lower_tokens, n.lower_count, sizeof *n.lower_tokens, by_acknowledgement,
+        (void *)(uintptr_t)l);
     judge_share(&n);
-    free(cells);
+    free(n.lower_before);
+    free(n.young_before);
+    free(n.lower_tokens);
 }

@@ -361,9 +361,8 @@ void check_outcomes(const struct check *c)
     judge_budget(c, &m);
     if (!m.on)
         return;
-    // One allocation holds both lists.
-    size_t cells = l->plan->token_count + l->log->delivery_count + 1;
-    uint32_t *first = memory_allocate(cells * sizeof *first), *next = first + l->plan->token_count;
+    uint32_t *first = memory_allocate(l->plan->token_count * sizeof *first);
+    uint32_t *next = memory_allocate(l->log->delivery_count * sizeof *next);
     link_up(l, first, next);
     c->r->values[METRIC_PENDING] = c->r->values[METRIC_REPEATED] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
@@ -378,4 +377,5 @@ void check_outcomes(const struct check *c)
     }
     judge_waits(c->r, &waits);
     free(first);
+    free(next);
 }

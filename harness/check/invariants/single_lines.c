@@ -2,8 +2,8 @@
 //
 // torn: the last line of a process may lack its end. This counts only if the process exited by
 // itself, because a process that a signal ends may stop anywhere in a line. It is also excused when
-// a fault, or a stall of half a second, kept the reader from reading while the process ended: with
-// its pipe full, the process could not write the rest.
+// a fault took the reader or the sender away while the process ended, or nobody read for half a
+// second: with its pipe full, the process could not write the rest.
 //
 // forged: a line that a name tears, such as one with a newline in it, counts as forged and not as
 // torn.

@@ -7,9 +7,10 @@
 // dead_letters, which a collector with tables of its own promises by `dead_letters`. A token that a
 // torn or forged line names is counted with that line and not here. Two cases are not judged:
 // - Still draining: the drain ran its whole length, and full lines still came in its last 2T + 1 s
-//   (2T + slack, if that is longer; all of a shorter drain), or as many tokens as the budget
-//   allows. For a subject that promises no limit, new tokens in the last second (or slack, but not
-//   in the drain's first half) are enough. Then neither lost nor an expectation about it is judged.
+//   (2T + slack, if that is longer), or as many tokens as the budget allows. For a subject that
+//   promises no limit, new tokens in the last second (or slack) are enough. A second or a slack
+//   beyond half of the drain counts as that half. Then neither lost nor an expectation about it is
+//   judged.
 // - The plan ended the last collector for good: `collector.restart` is off, or a fault lasts `for:
 //   rest`. Then lost, unrecovered and end_state are not judged, and the run is inconclusive.
 //
