@@ -35,12 +35,6 @@ void spans_make(struct spans *s, const struct ledger *l)
     spans_index(s);
 }
 
-void spans_fini(struct spans *s)
-{
-    free(s->items);
-    *s = (struct spans){0};
-}
-
 int64_t spans_latest_end(const struct spans *s, int64_t at_ns)
 {
     size_t after = FIRST_AFTER(s->items, s->count, from_ns, at_ns);

@@ -36,7 +36,6 @@ struct spans {
 void spans_make(struct spans *s, const struct ledger *l);
 // Sorts spans that were made elsewhere, and raises each until_ns to the latest end so far.
 void spans_index(struct spans *s);
-void spans_fini(struct spans *s);
 
 // Returns the latest end of all spans that began at `at_ns` or before; 0 when none did.
 int64_t spans_latest_end(const struct spans *s, int64_t at_ns);

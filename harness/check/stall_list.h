@@ -19,8 +19,9 @@ struct stall_list {
 };
 
 // Lists all stalls longer than `least_ns`: of the loop that reads the lines (NULL: unknown), of the
-// probes' threads, of the server's answers and of its flushes, and of the load's transactions on a
-// server that has just come back. A delay of the server that a fault causes is not a stall.
+// probes' threads, of the server's answers and of its flushes. On a server that has just come back,
+// it lists the load's transactions longer than twice that, too. A delay of the server that a fault
+// causes is not a stall.
 void stall_list_make(struct stall_list *s, const struct ledger *l, const struct stalls *reader,
     const struct timeline *t, int64_t least_ns);
 void stall_list_fini(struct stall_list *s);

@@ -79,8 +79,6 @@ static void flush_pack(struct pack *p)
 
 bool pack_close(struct pack *p, struct err *e)
 {
-    if (!p)
-        return true;
     if (!p->reading)
         flush_pack(p);
     const char *why = p->why;

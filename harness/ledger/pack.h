@@ -21,8 +21,7 @@ bool pack_can_hold(const struct pack *p, size_t count);
 bool pack_reading(const struct pack *p);
 bool pack_ok(const struct pack *p);
 
-// Closes the stream. Returns false with the reason when anything has failed. NULL is allowed and
-// returns true.
+// Closes the stream. Returns false with the reason when anything has failed.
 MUST_USE bool pack_close(struct pack *p, struct err *e);
 
 // Packs a number, seven bits per byte; the highest bit says that another byte follows. When

@@ -35,9 +35,3 @@ void backlog_make(struct backlog *b, const struct ledger *l)
     for (size_t i = 1; i < b->count; i++)
         b->waiting[i] += b->waiting[i - 1];
 }
-
-void backlog_fini(struct backlog *b)
-{
-    free(b->waiting);
-    *b = (struct backlog){0};
-}

@@ -13,7 +13,6 @@ struct backlog {
 // Counts, until the drain ends, the tokens that are acknowledged and not yet read. It counts only
 // tokens that were delivered.
 void backlog_make(struct backlog *b, const struct ledger *l);
-void backlog_fini(struct backlog *b);
 
 static inline int64_t backlog_at_ns(const struct backlog *b, size_t i)
 {

@@ -243,5 +243,5 @@ void check_behind(const struct check *c)
     list_troubles(&t);
     judge_backlog(&t);
     free(t.troubles);
-    backlog_fini(&t.backlog);
+    free(t.backlog.waiting);
 }

@@ -396,7 +396,7 @@ void check_early(const struct check *c)
     index_openers(&t);
     for (uint32_t i = 0; i < c->l->log->line_count; i++)
         judge_line_early(&t, i);
-    spans_fini(&t.fired);
+    free(t.fired.items);
     free(t.oldest_ns);
     free(t.youngest_ns);
     free(t.last_short);

@@ -293,6 +293,6 @@ void check_fill(const struct check *c)
         check_full(&f);
     if (brief)
         check_short(&f);
-    spans_fini(&f.txns);
+    free(f.txns.items);
     free(f.order);
 }

@@ -149,5 +149,5 @@ void check_idle_instances(const struct check *c)
         check_instance(&t);
     }
     free(t.unanswered);
-    backlog_fini(&t.backlog);
+    free(t.backlog.waiting);
 }

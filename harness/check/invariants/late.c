@@ -241,5 +241,5 @@ void check_late(const struct check *c)
         spans_make(&t.txns, c->l);
     for (uint32_t token = 0; token < c->l->plan->token_count; token++)
         check_token(&t, token);
-    spans_fini(&t.txns);
+    free(t.txns.items);
 }
