@@ -68,10 +68,7 @@ static int print_token(const struct ledger *l, const struct options *o)
         return cli_fail(&e);
     ledger_full_name(l, token, name);
     puts(name);
-    if (!life_each(l, token, print_event, NULL)) {
-        err_memory(&e);
-        return cli_fail(&e);
-    }
+    life_each(l, token, print_event, NULL);
     life_end(l, token, at_the_end, sizeof at_the_end);
     printf("  at the end   %s\n", at_the_end);
     // The text comes first, so that only the picture is missing if its file cannot be written.

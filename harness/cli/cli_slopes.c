@@ -36,7 +36,9 @@ static bool take_segment(struct slopes_segment *segment, const char *folder, str
     struct observed o;
     struct buf csv;
 
-    bool ok = read_result(&o, &csv, folder, e) && slopes_segment(segment, &o, csv.data, e);
+    bool ok = read_result(&o, &csv, folder, e);
+    if (ok)
+        slopes_segment(segment, &o, csv.data);
     observed_fini(&o);
     buf_fini(&csv);
     return ok;

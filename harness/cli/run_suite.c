@@ -372,8 +372,8 @@ static int count_runs(const struct tally *t, size_t scenario, const struct optio
 }
 
 // Makes the suite's table, a row for each scenario, and tells how long the runs will take.
-static bool make_table(struct tally *t, const struct scenario *scenarios, size_t count,
-    const struct options *o, struct err *e)
+static void make_table(
+    struct tally *t, const struct scenario *scenarios, size_t count, const struct options *o)
 {
     bool several = count * (size_t)t->repeat > 1;
     struct suite *table = &t->table;
@@ -381,9 +381,8 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
 
     // The live table has a row for each scenario. Cuts and flushes show progress of their own
     // instead.
-    if (!suite_init(table, count,
-            several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush, e))
-        return false;
+    suite_init(
+        table, count, several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush);
     table->out = o->out;
     table->soak = o->run.soak;
     table->gaps = record_gaps(&t->record);
@@ -397,7 +396,6 @@ static bool make_table(struct tally *t, const struct scenario *scenarios, size_t
     if (!o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush &&
         (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
         forecast_tell(&forecast, "run", "runs");
-    return true;
 }
 
 // Opens the record. It has a file only if there may be something to resume: several runs, the
@@ -431,8 +429,11 @@ int run_suite(const struct scenario *scenarios, size_t count, const struct optio
 
     buf_init(&t.suites, SUITES_MAX);
     bool ok = soak_plan_begin(&t.soak, scenarios, count, o, &t.repeat, &e) &&
-              open_record(&t, scenarios, count, o, &e) && start_live(&t, o, &e) &&
-              make_table(&t, scenarios, count, o, &e) && run_each(scenarios, count, o, &t, &e);
+              open_record(&t, scenarios, count, o, &e) && start_live(&t, o, &e);
+    if (ok) {
+        make_table(&t, scenarios, count, o);
+        ok = run_each(scenarios, count, o, &t, &e);
+    }
     soak_plan_end(&t.soak);
     int code = ok ? t.exit_code : cli_fail(&e);
     // The runs that were made are printed and stored even if the rest could not be made.

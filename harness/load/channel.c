@@ -45,8 +45,8 @@ pid_t channel_start(struct channel *p, const char *command, struct err *e)
     int ends[2];
 
     channel_init(p, -1, -1);
-    bool ok = command_line_split(&argv, &count, command, e) &&
-              (count > 0 || err_set(e, ERR_USAGE, "a worker's command is empty"));
+    command_line_split(&argv, &count, command);
+    bool ok = count > 0 || err_set(e, ERR_USAGE, "a worker's command is empty");
     // One socket serves as both standard streams of the command.
     if (ok && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         ok = err_sys(e, ERR_SYSTEM, "cannot make a socket for a worker");

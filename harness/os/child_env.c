@@ -18,44 +18,37 @@ static const char *const allowed[] = {
 #endif
 };
 
-static bool copy_variable(struct child_env *s, const char *name, struct err *e)
+static void copy_variable(struct child_env *s, const char *name)
 {
     const char *value = getenv(name);
 
-    return !value || child_env_set(s, name, value, e);
+    if (value)
+        child_env_set(s, name, value);
 }
 
 // Copies the variables that child_env_pass has named.
-static bool copy_passed(struct child_env *s, struct err *e)
+static void copy_passed(struct child_env *s)
 {
     const char *at = getenv(CHILD_ENV_PASSED);
     char name[NAME_MAX_LEN];
-    bool ok = true;
 
-    while (ok && at && *at) {
+    while (at && *at) {
         size_t len = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)len, at);
-        ok = copy_variable(s, name, e);
+        copy_variable(s, name);
         at += len + (at[len] == ',');
     }
-    return ok;
 }
 
-bool child_env_init(struct child_env *s, struct err *e)
+void child_env_init(struct child_env *s)
 {
-    bool ok = true;
-
     *s = (struct child_env){0};
     // An environment without variables still needs its terminating NULL.
-    if (!array_grow(&s->items, 0, 1, sizeof *s->items))
-        return err_memory(e);
+    memory_grow(&s->items, 0, 1, sizeof *s->items);
     s->items[0] = NULL;
-    for (size_t i = 0; ok && i < sizeof allowed / sizeof *allowed; i++)
-        ok = copy_variable(s, allowed[i], e);
-    ok = ok && copy_passed(s, e);
-    if (!ok)
-        child_env_fini(s);
-    return ok;
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+        copy_variable(s, allowed[i]);
+    copy_passed(s);
 }
 
 void child_env_fini(struct child_env *s)
@@ -79,26 +72,19 @@ static size_t index_of_variable(const struct child_env *s, const char *name)
     return i;
 }
 
-bool child_env_set(struct child_env *s, const char *name, const char *value, struct err *e)
+void child_env_set(struct child_env *s, const char *name, const char *value)
 {
     size_t at = index_of_variable(s, name);
-    char *item;
 
-    if (asprintf(&item, "%s=%s", name, value) < 0)
-        return err_memory(e);
     // A name must not come twice, because programs differ in which of two values they take.
     if (at < s->count) {
         free(s->items[at]);
     } else {
         // 2: the variable, and the NULL behind the last one.
-        if (!array_grow(&s->items, s->count, 2, sizeof *s->items)) {
-            free(item);
-            return err_memory(e);
-        }
+        memory_grow(&s->items, s->count, 2, sizeof *s->items);
         s->items[++s->count] = NULL;
     }
-    s->items[at] = item;
-    return true;
+    s->items[at] = memory_format("%s=%s", name, value);
 }
 
 static bool is_variable_name(const char *text)
@@ -113,13 +99,11 @@ static bool is_variable_name(const char *text)
 bool child_env_pass(const char *name, struct err *e)
 {
     const char *before = getenv(CHILD_ENV_PASSED);
-    char *all;
 
     if (!is_variable_name(name))
         return err_set(e, ERR_USAGE,
             "--pass-env takes the name of a variable, of letters, digits and _, not '%.40s'", name);
-    if (asprintf(&all, "%s%s%s", before ? before : "", before ? "," : "", name) < 0)
-        return err_memory(e);
+    char *all = memory_format("%s%s%s", before ? before : "", before ? "," : "", name);
     bool ok = setenv(CHILD_ENV_PASSED, all, 1) == 0;
     free(all);
     return ok || err_memory(e);

@@ -17,12 +17,11 @@ struct child_env {
 
 // Fills in PATH, HOME, LANG, TZ and TMPDIR, in a build with sanitizers their options, and the
 // variables that the user passes on. Leaves out those that mailproof itself does not have.
-MUST_USE bool child_env_init(struct child_env *s, struct err *e);
+void child_env_init(struct child_env *s);
 void child_env_fini(struct child_env *s); // accepts a zeroed struct
 
 // Sets a variable, and replaces the value that it may have.
-MUST_USE bool child_env_set(
-    struct child_env *s, const char *name, const char *value, struct err *e);
+void child_env_set(struct child_env *s, const char *name, const char *value);
 
 // Passes the variable of this name on to every child from now on. Call this before the first thread
 // starts. ERR_USAGE: a variable cannot have such a name.

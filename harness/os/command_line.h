@@ -5,4 +5,4 @@
 
 // Appends the words of a line to the array, which stays NULL-terminated. The caller frees each word
 // and the array.
-MUST_USE bool command_line_split(char ***words, size_t *count, const char *line, struct err *e);
+void command_line_split(char ***words, size_t *count, const char *line);

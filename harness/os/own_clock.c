@@ -50,16 +50,16 @@ bool own_clock_make(struct own_clock *c, const char *dir, const char *name, stru
            write_clock_offset(c, 0, e);
 }
 
-bool own_clock_add_env(const struct own_clock *c, struct child_env *env, struct err *e)
+void own_clock_add_env(const struct own_clock *c, struct child_env *env)
 {
     // libfaketime is to read the file at each call, and to leave the monotonic clock and the times
     // of files alone.
-    return child_env_set(env, "LD_PRELOAD", c->library, e) &&
-           child_env_set(env, "FAKETIME_TIMESTAMP_FILE", c->file, e) &&
-           child_env_set(env, "FAKETIME_NO_CACHE", "1", e) &&
-           child_env_set(env, "FAKETIME_DONT_FAKE_MONOTONIC", "1", e) &&
-           child_env_set(env, "FAKETIME_DISABLE_SHM", "1", e) &&
-           child_env_set(env, "NO_FAKE_STAT", "1", e);
+    child_env_set(env, "LD_PRELOAD", c->library);
+    child_env_set(env, "FAKETIME_TIMESTAMP_FILE", c->file);
+    child_env_set(env, "FAKETIME_NO_CACHE", "1");
+    child_env_set(env, "FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    child_env_set(env, "FAKETIME_DISABLE_SHM", "1");
+    child_env_set(env, "NO_FAKE_STAT", "1");
 }
 
 bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)

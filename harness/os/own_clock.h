@@ -19,7 +19,7 @@ struct own_clock {
 MUST_USE bool own_clock_make(struct own_clock *c, const char *dir, const char *name, struct err *e);
 
 // Adds to `env` the variables that give this clock to the child.
-MUST_USE bool own_clock_add_env(const struct own_clock *c, struct child_env *env, struct err *e);
+void own_clock_add_env(const struct own_clock *c, struct child_env *env);
 
 // Moves the clock by `by_ns`. Every process that has this clock sees the step at once.
 MUST_USE bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e);

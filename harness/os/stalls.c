@@ -1,11 +1,9 @@
 #include "os/ticker.h"
 
-bool stalls_keep(struct stalls *s, struct stall stall)
+void stalls_keep(struct stalls *s, struct stall stall)
 {
-    if (!array_grow(&s->kept, s->kept_count, 1, sizeof stall))
-        return false;
+    memory_grow(&s->kept, s->kept_count, 1, sizeof stall);
     s->kept[s->kept_count++] = stall;
-    return true;
 }
 
 void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns)
@@ -14,8 +12,7 @@ void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns)
 
     if (length < STALLS_LEAST_NS)
         return;
-    // When memory is short, the stall is not kept, but still counted.
-    (void)stalls_keep(s, (struct stall){from_ns, until_ns});
+    stalls_keep(s, (struct stall){from_ns, until_ns});
     s->count++;
     s->total_ns += length;
     if (length > s->longest_ns)

@@ -50,12 +50,8 @@ static void take_look(void *arg, int64_t due_ns);
 
 struct starved *starved_start(const struct starved_config *config, struct err *e)
 {
-    struct starved *s = calloc(1, sizeof *s);
+    struct starved *s = memory_zeroed(1, sizeof *s);
 
-    if (!s) {
-        err_memory(e);
-        return NULL;
-    }
     s->config = *config;
     if (ticker_start(&s->ticker, period_ns, take_look, s, e))
         return s;
@@ -87,15 +83,14 @@ void starved_free(struct starved *s)
 
 // --- a thread ---------------------------------------------------------------------
 
-// Returns what is known of the thread, or a new entry of zeros. NULL without memory.
+// Returns what is known of the thread, or a new entry of zeros.
 static struct task *find_task(struct starved *s, pid_t tid)
 {
     for (size_t i = 0; i < s->task_count; i++) {
         if (s->tasks[i].tid == tid)
             return &s->tasks[i];
     }
-    if (!array_grow(&s->tasks, s->task_count, 1, sizeof *s->tasks))
-        return NULL;
+    memory_grow(&s->tasks, s->task_count, 1, sizeof *s->tasks);
     s->tasks[s->task_count] = (struct task){.tid = tid};
     return &s->tasks[s->task_count++];
 }
@@ -164,8 +159,6 @@ static void add_thread_times(struct starved *s, enum owner owner, pid_t pid, con
         sscanf(text, "%llu %llu", &ran_ns, &waited_ns) != 2)
         return;
     struct task *t = find_task(s, (pid_t)atoi(tid));
-    if (!t)
-        return;
     struct task now = {t->tid, waited_ns / 1000, ran_ns / 1000, s->looks};
     // When a time has fallen, the thread has ended, and a new one has got its number.
     if (now.ran_us < t->ran_us || now.waited_us < t->waited_us)
@@ -301,6 +294,6 @@ static void take_look(void *arg, int64_t due_ns)
     add_look(s, busy_s);
     forget_ended_threads(s);
     s->looks++;
-    if (array_grow(&s->samples, s->count, 1, sizeof s->sum))
-        s->samples[s->count++] = s->sum;
+    memory_grow(&s->samples, s->count, 1, sizeof s->sum);
+    s->samples[s->count++] = s->sum;
 }

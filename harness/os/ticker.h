@@ -39,8 +39,8 @@ struct stall {
 
 // A zeroed struct is empty. Only one thread may write it. Its owner calls stalls_fini.
 struct stalls {
-    size_t count; // number of all stalls; may be more than kept_count, because memory was short or
-                  // an old history kept fewer
+    size_t count; // number of all stalls; may be more than kept_count, because an old history or a
+                  // worker kept only the first ones
     int64_t longest_ns;
     int64_t total_ns;
     struct stall *kept; // owned; in the order of time
@@ -50,7 +50,7 @@ struct stalls {
 // Notes a stall: the loop should have gone on at from_ns and went on at until_ns.
 void stalls_note(struct stalls *s, int64_t from_ns, int64_t until_ns);
 
-// Adds a stall to those that are kept, but does not count it; false without memory.
-bool stalls_keep(struct stalls *s, struct stall stall);
+// Adds a stall to those that are kept, but does not count it.
+void stalls_keep(struct stalls *s, struct stall stall);
 
 void stalls_fini(struct stalls *s);

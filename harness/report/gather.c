@@ -30,16 +30,16 @@ static bool holds_result(const char *folder)
 
 bool gather_results(struct gathered *g, const char *path, struct err *e)
 {
-    char *root = strdup(path);
+    char *root = memory_copy(path);
     FTSENT *entry;
     bool ok = true;
 
     *g = (struct gathered){0};
-    for (size_t len = root ? strlen(root) : 0; len > 1 && root[len - 1] == '/'; len--)
+    for (size_t len = strlen(root); len > 1 && root[len - 1] == '/'; len--)
         root[len - 1] = '\0';
     // Follow only `path` itself if it is a link.
     const int how = FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR;
-    FTS *tree = root ? fts_open((char *[]){root, NULL}, how, NULL) : NULL;
+    FTS *tree = fts_open((char *[]){root, NULL}, how, NULL);
     if (!tree)
         ok = err_sys(e, ERR_SYSTEM, "cannot read %.500s", path);
     while (ok && (entry = fts_read(tree))) {
@@ -50,7 +50,7 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
             continue;
         bool found = holds_result(entry->fts_path);
         if (found)
-            ok = array_add_text(&g->folders, &g->count, entry->fts_path, e);
+            memory_add_text(&g->folders, &g->count, entry->fts_path);
         // There are no results below a result, and its logs may be many.
         if (found || entry->fts_level == GATHER_LEVELS)
             fts_set(tree, entry, FTS_SKIP);

@@ -150,7 +150,6 @@ struct event {
 struct events {
     struct event *items; // owned
     size_t count;
-    bool failed;
 };
 
 // A life_tell that keeps the event in struct events, to be sorted later.
@@ -159,9 +158,7 @@ static void keep_event(const struct ledger *l, int64_t at_ns, const char *what, 
     struct events *kept = context;
 
     (void)l;
-    kept->failed = kept->failed || !array_grow(&kept->items, kept->count, 1, sizeof *kept->items);
-    if (kept->failed)
-        return;
+    memory_grow(&kept->items, kept->count, 1, sizeof *kept->items);
     struct event *event = &kept->items[kept->count];
     event->at_ns = at_ns;
     event->number = kept->count++;
@@ -177,7 +174,7 @@ static int by_life_time(const void *a, const void *b)
     return x->number < y->number ? -1 : 1;
 }
 
-bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
+void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
 {
     struct events kept = {0};
 
@@ -185,10 +182,9 @@ bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
     // tell_all tells the events kind by kind, and a reader wants them in the order of time.
     if (kept.count > 0)
         qsort(kept.items, kept.count, sizeof *kept.items, by_life_time);
-    for (size_t i = 0; i < kept.count && !kept.failed; i++)
+    for (size_t i = 0; i < kept.count; i++)
         tell(l, kept.items[i].at_ns, kept.items[i].what, context);
     free(kept.items);
-    return !kept.failed;
 }
 
 // Writes what the collector of leased mode recorded of the token in the database; "" in other

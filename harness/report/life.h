@@ -8,15 +8,14 @@
 // Receives one event: its time on the run's clock, and what happened.
 typedef void life_tell(const struct ledger *l, int64_t at_ns, const char *what, void *context);
 
-// Calls `tell` for each event, in the order of their times. False: out of memory.
-MUST_USE bool life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context);
+// Calls `tell` for each event, in the order of their times.
+void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *context);
 
 // Writes the token's state at the end, such as "in the database, beyond the cursor, 1 delivery". In
 // leased mode the text also says what the database has recorded: "recorded: sent after 2 attempts".
 void life_end(const struct ledger *l, uint32_t token, char *out, size_t size);
 
-// Appends an HTML page of the token's life, which needs no other file. False when `out` is full or
-// memory runs out.
+// Appends an HTML page of the token's life, which needs no other file. False when `out` is full.
 MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out);
 
 // --- texts that the pages use as well -------------------------------------------------

@@ -128,12 +128,12 @@ static void keep_last_line(struct silence *s, const char *line)
 
 void silence_read(struct silence *s, char *log, bool foreign)
 {
-    struct kind *kinds = calloc(KINDS_MAX, sizeof *kinds);
+    struct kind *kinds = memory_zeroed(KINDS_MAX, sizeof *kinds);
     const struct kind *commonest = kinds;
     size_t count = 0;
     char *rest = log, *line;
 
-    while (kinds && (line = strsep(&rest, "\n"))) {
+    while ((line = strsep(&rest, "\n"))) {
         if (line[0] == '\0')
             continue;
         count_kind(kinds, &count, line);
@@ -174,16 +174,15 @@ static void read_log(struct silence *s, const char *logs, bool foreign)
 {
     char path[PATH_MAX];
     struct err ignored;
-    char *text = malloc(LOG_MAX + 1);
     // The log of the first instance is enough: all instances have the same command.
-    FILE *file =
-        text && path_join(path, logs, "collector-0.log", &ignored) ? fopen(path, "re") : NULL;
+    FILE *file = path_join(path, logs, "collector-0.log", &ignored) ? fopen(path, "re") : NULL;
 
-    if (file) {
-        read_log_text(text, file);
-        fclose(file);
-        silence_read(s, text, foreign);
-    }
+    if (!file)
+        return;
+    char *text = memory_allocate(LOG_MAX + 1);
+    read_log_text(text, file);
+    fclose(file);
+    silence_read(s, text, foreign);
     free(text);
 }
 

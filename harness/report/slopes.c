@@ -118,13 +118,10 @@ static bool fit_slope(struct slopes *s, enum slope_id id, const struct points *p
 }
 
 // Adds a point for each window, at the time of its middle sample.
-static bool add_sample_points(
-    struct points *points, const struct span *span, enum slope_id id, struct err *e)
+static void add_sample_points(struct points *points, const struct span *span, enum slope_id id)
 {
-    double *scratch = malloc((span->count + 1) * sizeof *scratch);
+    double *scratch = memory_allocate(span->count * sizeof *scratch);
 
-    if (!scratch)
-        return err_memory(e);
     for (size_t w = 0; w < span->windows; w++) {
         size_t from = span->count * w / span->windows, to = span->count * (w + 1) / span->windows;
         const struct sample *first = &span->samples[from];
@@ -133,7 +130,6 @@ static bool add_sample_points(
                                             : window_median(first, to - from, id, scratch));
     }
     free(scratch);
-    return true;
 }
 
 // --- intervals.csv ------------------------------------------------------------------------
@@ -192,13 +188,11 @@ static size_t without_gaps(double *values, size_t count)
 
 // Adds a point for each window: the median of the seconds of a column that lie in it, at the middle
 // of these seconds. The first seconds, as many as the share `warming`, are left out.
-static bool add_column_points(struct points *points, const char *csv, size_t windows,
-    double warming, enum slope_id id, struct err *e)
+static void add_column_points(
+    struct points *points, const char *csv, size_t windows, double warming, enum slope_id id)
 {
-    double *values = malloc(SECONDS_MAX * sizeof *values);
+    double *values = memory_allocate(SECONDS_MAX * sizeof *values);
 
-    if (!values)
-        return err_memory(e);
     size_t count = read_column(csv, figures[id].column, values, SECONDS_MAX);
     size_t skip = (size_t)((double)count * warming);
     count -= skip;
@@ -211,61 +205,58 @@ static bool add_column_points(struct points *points, const char *csv, size_t win
                 points, (double)(from + to) / 2 / 3600, stats_median(values + from, there));
     }
     free(values);
-    return true;
 }
 
 // --- all of them ------------------------------------------------------------------------
 
 // Copies the samples in which the server was up, without the first ones: the share `warming` of the
-// run's time. False without memory.
-static bool find_span(struct span *span, const struct observed *o, double warming, struct err *e)
+// run's time.
+static void find_span(struct span *span, const struct observed *o, double warming)
 {
-    struct sample *kept = malloc((o->count + 1) * sizeof *kept);
+    struct sample *kept = memory_allocate(o->count * sizeof *kept);
     int64_t end_ns = o->count > 0 ? o->samples[o->count - 1].at_ns : 0;
 
-    if (!kept)
-        return err_memory(e);
     *span = (struct span){.samples = kept};
     for (size_t i = 0; i < o->count; i++) {
         // While the server is away, a sample has none of the server's figures.
         if (o->samples[i].up && (double)o->samples[i].at_ns >= warming * (double)end_ns)
             kept[span->count++] = o->samples[i];
     }
-    return true;
 }
 
 // Adds the points of a figure, from intervals.csv (`csv`) or from the samples in `span`.
-static bool add_figure_points(struct points *points, const struct span *span, const char *csv,
-    double warming, enum slope_id id, struct err *e)
+static void add_figure_points(struct points *points, const struct span *span, const char *csv,
+    double warming, enum slope_id id)
 {
-    return figures[id].kind == KIND_COLUMN
-               ? add_column_points(points, csv, span->windows, warming, id, e)
-               : add_sample_points(points, span, id, e);
+    if (figures[id].kind == KIND_COLUMN)
+        add_column_points(points, csv, span->windows, warming, id);
+    else
+        add_sample_points(points, span, id);
 }
 
 bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, struct err *e)
 {
-    struct span span = {0};
+    struct span span;
     struct points points;
 
     *s = (struct slopes){.of = "windows"};
-    bool ok = find_span(&span, o, warm_up, e);
+    find_span(&span, o, warm_up);
     // A window has at least two samples. The number of windows is limited, because the slope
     // compares each with each.
     span.windows = span.count / SAMPLES_PER_WINDOW;
     if (span.windows > SLOPES_WINDOWS_MAX)
         span.windows = SLOPES_WINDOWS_MAX;
-    ok = ok &&
-         (span.windows >= SLOPE_POINTS_MIN ||
-             err_set(e, ERR_USAGE, "the run is too short for a slope: %zu samples, of %d at least",
-                 span.count, SLOPE_POINTS_MIN * SAMPLES_PER_WINDOW));
+    bool ok = span.windows >= SLOPE_POINTS_MIN ||
+              err_set(e, ERR_USAGE, "the run is too short for a slope: %zu samples, of %d at least",
+                  span.count, SLOPE_POINTS_MIN * SAMPLES_PER_WINDOW);
     if (ok) {
         s->points = span.windows;
         s->hours = hours_of(span.samples[span.count - 1].at_ns - span.samples[0].at_ns);
     }
     for (enum slope_id id = 0; ok && id < SLOPES; id++) {
         points.count = 0;
-        ok = add_figure_points(&points, &span, csv, warm_up, id, e) && fit_slope(s, id, &points, e);
+        add_figure_points(&points, &span, csv, warm_up, id);
+        ok = fit_slope(s, id, &points, e);
     }
     free((void *)span.samples);
     return ok;
@@ -273,23 +264,21 @@ bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, st
 
 // --- a soak -------------------------------------------------------------------------------
 
-bool slopes_segment(
-    struct slopes_segment *g, const struct observed *o, const char *csv, struct err *e)
+void slopes_segment(struct slopes_segment *g, const struct observed *o, const char *csv)
 {
-    struct span span = {0};
+    struct span span;
     struct points point;
 
     g->at_ns = o->start_wall_ns;
     // A segment has no warm-up of its own (0), and all of its samples are one window.
-    bool ok = find_span(&span, o, 0, e);
+    find_span(&span, o, 0);
     span.windows = span.count >= SAMPLES_PER_WINDOW;
-    for (enum slope_id id = 0; ok && id < SLOPES; id++) {
+    for (enum slope_id id = 0; id < SLOPES; id++) {
         point.count = 0;
-        ok = add_figure_points(&point, &span, csv, 0, id, e);
+        add_figure_points(&point, &span, csv, 0, id);
         g->level[id] = point.count > 0 ? point.y[0] : NAN;
     }
     free((void *)span.samples);
-    return ok;
 }
 
 bool slopes_of_soak(

@@ -48,8 +48,7 @@ MUST_USE bool slopes_take(
 
 // slopes_segment fills in the figures of one segment. slopes_of_soak computes the slopes from the
 // segments of a soak, in the order of time; ERR_USAGE when there are too few.
-MUST_USE bool slopes_segment(
-    struct slopes_segment *g, const struct observed *o, const char *csv, struct err *e);
+void slopes_segment(struct slopes_segment *g, const struct observed *o, const char *csv);
 MUST_USE bool slopes_of_soak(
     struct slopes *s, const struct slopes_segment *segments, size_t count, struct err *e);
 

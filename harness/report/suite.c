@@ -7,19 +7,16 @@
 
 #define NAME_MAX_COLUMNS 40
 
-bool suite_init(struct suite *s, size_t rows, bool live, struct err *e)
+void suite_init(struct suite *s, size_t rows, bool live)
 {
     *s = (struct suite){.count = rows, .live = live && terminal_is(STDERR_FILENO)};
     buf_init(&s->text, 1 << 20);
-    s->rows = calloc(rows + 1, sizeof *s->rows);
-    s->width = calloc(rows + 2, sizeof *s->width);
-    if (!s->rows || !s->width)
-        return err_memory(e);
+    s->rows = memory_zeroed(rows, sizeof *s->rows);
+    s->width = memory_zeroed(rows + 1, sizeof *s->width); // 1: the line of the totals
     for (size_t i = 0; i < rows; i++) {
         struct suite_row *r = &s->rows[i];
         r->lost = r->duplicated = r->p50_ms = r->p99_ms = NAN;
     }
-    return true;
 }
 
 void suite_fini(struct suite *s)
@@ -72,20 +69,15 @@ static double sum_measured(double a, double b)
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-// Keeps a run for the summary and the counts. Without memory the run is missing there, but its row
-// has counted it.
+// Keeps a run for the summary and the counts.
 static void keep_run(struct suite *s, const struct suite_run *run)
 {
     struct suite_run kept = *run;
 
-    kept.folder = strdup(run->folder);
-    kept.why = strdup(run->why);
-    if (kept.folder && kept.why && array_grow(&s->runs, s->run_count, 1, sizeof *s->runs)) {
-        s->runs[s->run_count++] = kept;
-        return;
-    }
-    free(kept.folder);
-    free(kept.why);
+    kept.folder = memory_copy(run->folder);
+    kept.why = memory_copy(run->why);
+    memory_grow(&s->runs, s->run_count, 1, sizeof *s->runs);
+    s->runs[s->run_count++] = kept;
 }
 
 void suite_end(struct suite *s, const struct suite_run *run)

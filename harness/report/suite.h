@@ -63,14 +63,13 @@ struct suite {
 
 // Makes a suite. `live` asks for the live table, which is drawn only if stderr is a terminal that
 // can show it.
-MUST_USE bool suite_init(struct suite *s, size_t rows, bool live, struct err *e);
+void suite_init(struct suite *s, size_t rows, bool live);
 void suite_fini(struct suite *s);
 
 // Begins a run of this row. suite_show shows how far that run has come.
 void suite_begin(struct suite *s, size_t row);
 void suite_show(struct suite *s, const struct progress *p);
-// Ends the running row's run, and copies its texts. Without memory the run counts in its row, and
-// summary.md lacks it.
+// Ends the running row's run, and copies its texts.
 void suite_end(struct suite *s, const struct suite_run *run);
 
 // Returns how bad a verdict is: 0 pass, more for a worse one.

@@ -185,11 +185,10 @@ bool run_start_collector(struct run *r, struct err *e)
                                                     r->options->collector, conninfo.data, e));
     buf_fini(&conninfo);
     if (ok && scenario_steps_clock(r->scenario, TARGET_COLLECTOR))
-        ok = own_clock_add_env(
-            r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env, e);
+        own_clock_add_env(r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env);
     // This variable tells the queue's consumer that each handler waits for an answer.
     if (ok && queue_is_answered(r))
-        ok = child_env_set(&r->command.env, "MAILPROOF_ANSWERS", "1", e);
+        child_env_set(&r->command.env, "MAILPROOF_ANSWERS", "1");
     if (!ok)
         return false;
     struct leased leased;

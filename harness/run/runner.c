@@ -320,12 +320,10 @@ static bool write_reports(struct run *r, struct err *e)
 
     environment_take(&environment, &r->proof, r->server.version);
     silence_find(&silence, &r->ledger, &r->end.result, r->folder.logs);
-    bool ok = observed_take(&observed, r->observers.sampler, r->ledger.start_ns, r->scenario,
-        r->options->collector, identify_program(r), e);
-    if (ok) {
-        ok = keep_files(r, &report, e);
-        ok = print_report(r, &report, ok ? e : &untold) && ok;
-    }
+    observed_take(&observed, r->observers.sampler, r->ledger.start_ns, r->scenario,
+        r->options->collector, identify_program(r));
+    bool ok = keep_files(r, &report, e);
+    ok = print_report(r, &report, ok ? e : &untold) && ok;
     observed_fini(&observed);
     if (ok)
         live_judged(r->options->live, r->scenario, &r->end.result);

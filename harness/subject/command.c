@@ -101,7 +101,7 @@ static bool make_argv(
     } else if (collector) {
         // Split into words without a shell, so that quotes, stars and dollars have no special
         // meaning.
-        ok = command_line_split(&c->argv, &count, collector, e);
+        command_line_split(&c->argv, &count, collector);
     } else {
         for (char **arg = s->collector.command; ok && *arg; arg++)
             ok = append_argument(&c->argv, &count, "%s", *arg);
@@ -121,37 +121,38 @@ static bool env_sets(const struct scenario *s, const char *variable)
     return false;
 }
 
-static bool set_number_setting(struct command *c, const char *name, long long number, struct err *e)
+static void set_number_setting(struct command *c, const char *name, long long number)
 {
     char text[32];
 
     snprintf(text, sizeof text, "%lld", number);
-    return child_env_set(&c->env, name, text, e);
+    child_env_set(&c->env, name, text);
 }
 
 // Sets MAILROOM_DEQUEUE to shared or leased. The cursor mode is the default and needs no variable,
 // and a value that the scenario's environment sets is kept.
-static bool set_dequeue(struct command *c, const struct scenario *s, struct err *e)
+static void set_dequeue(struct command *c, const struct scenario *s)
 {
     static const char name[] = "MAILROOM_DEQUEUE";
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
-    return s->collector.dequeue == DEQUEUE_CURSOR || env_sets(s, name) ||
-           child_env_set(&c->env, name, values[s->collector.dequeue], e);
+    if (s->collector.dequeue != DEQUEUE_CURSOR && !env_sets(s, name))
+        child_env_set(&c->env, name, values[s->collector.dequeue]);
 }
 
 // Sets a health-check interval only if the collector's default does not fit the batch timeout, and
 // if the scenario's environment does not set it.
-static bool set_healthcheck(struct command *c, const struct scenario *s, struct err *e)
+static void set_healthcheck(struct command *c, const struct scenario *s)
 {
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
     int64_t ms = scenario_healthcheck_ms(s);
 
-    return ms == SCENARIO_HEALTHCHECK_MS || env_sets(s, name) || set_number_setting(c, name, ms, e);
+    if (ms != SCENARIO_HEALTHCHECK_MS && !env_sets(s, name))
+        set_number_setting(c, name, ms);
 }
 
 // Sets the batch timeout: one value or, when the scenario has adaptive_from, a range.
-static bool set_window_settings(struct command *c, const struct scenario *s, struct err *e)
+static void set_window_settings(struct command *c, const struct scenario *s)
 {
     static const char name[] = "MAILROOM_BATCH_TIMEOUT";
     long long longest_ms = s->collector.batch_timeout_ns / NS_PER_MS;
@@ -159,8 +160,10 @@ static bool set_window_settings(struct command *c, const struct scenario *s, str
     char text[80];
 
     snprintf(text, sizeof text, "auto:%lld..%lld", shortest_ms, longest_ms);
-    return shortest_ms > 0 ? child_env_set(&c->env, name, text, e)
-                           : set_number_setting(c, name, longest_ms, e);
+    if (shortest_ms > 0)
+        child_env_set(&c->env, name, text);
+    else
+        set_number_setting(c, name, longest_ms);
 }
 
 // Sets PGHOST and libpq's other variables. Most PostgreSQL clients read them, so a client cannot
@@ -173,7 +176,7 @@ static bool set_server(struct command *c, const char *conninfo, struct err *e)
 
     for (PQconninfoOption *o = options; ok && o->keyword; o++) {
         if (o->val && o->envvar)
-            ok = child_env_set(&c->env, o->envvar, o->val, e);
+            child_env_set(&c->env, o->envvar, o->val);
     }
     PQconninfoFree(options);
     return ok;
@@ -189,19 +192,22 @@ static bool make_env(
 
     for (size_t i = 0; i < COMMAND_KEY_LEN; i++)
         snprintf(hex + 2 * i, 3, "%02x", c->key[i]);
-    if (!other_user(&user, e) || !child_env_init(&c->env, e) ||
-        (user.chosen && !child_env_set(&c->env, "HOME", user.home, e)))
+    if (!other_user(&user, e))
         return false;
+    child_env_init(&c->env);
+    if (user.chosen)
+        child_env_set(&c->env, "HOME", user.home);
     for (size_t i = 0; i < s->collector.env.count; i++) {
         const struct setting *setting = &s->collector.env.items[i];
-        if (!child_env_set(&c->env, setting->name, setting->value, e))
-            return false;
+        child_env_set(&c->env, setting->name, setting->value);
     }
-    return child_env_set(&c->env, "MAILROOM_DATABASE_URL", conninfo, e) &&
-           child_env_set(&c->env, "MAILROOM_SECRET_KEY", hex, e) &&
-           set_number_setting(c, "MAILROOM_BATCH_LIMIT", s->collector.batch_limit, e) &&
-           set_window_settings(c, s, e) && set_dequeue(c, s, e) && set_healthcheck(c, s, e) &&
-           set_server(c, conninfo, e);
+    child_env_set(&c->env, "MAILROOM_DATABASE_URL", conninfo);
+    child_env_set(&c->env, "MAILROOM_SECRET_KEY", hex);
+    set_number_setting(c, "MAILROOM_BATCH_LIMIT", s->collector.batch_limit);
+    set_window_settings(c, s);
+    set_dequeue(c, s);
+    set_healthcheck(c, s);
+    return set_server(c, conninfo, e);
 }
 
 // Makes the signing key from the seed, so that it is the same in each run of the scenario.

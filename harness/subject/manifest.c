@@ -276,8 +276,7 @@ bool manifest_installed(const struct manifest *m, struct err *e)
         return err_set(e, ERR_SKIP, "%s: %s", m->name, m->why_not_installable);
     if (!m->check[0])
         return true;
-    if (!child_env_init(&env, e))
-        return false;
+    child_env_init(&env);
     spec.argv = (const char *const *)m->check;
     spec.env = (const char *const *)env.items;
     spec.dir = m->dir;

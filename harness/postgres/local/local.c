@@ -190,9 +190,9 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     server_argv(l, program, data, port, texts, argv);
     // Only a server whose clock is to step gets libfaketime; every other server runs as it is
     // installed.
-    if (*l->clock.file && (!child_env_init(&env, e) || !own_clock_add_env(&l->clock, &env, e))) {
-        child_env_fini(&env);
-        return -1;
+    if (*l->clock.file) {
+        child_env_init(&env);
+        own_clock_add_env(&l->clock, &env);
     }
     int log = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (log < 0) {

@@ -54,12 +54,10 @@ static json_t *json_judged(const struct report *r)
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct judged *j = &r->result->judged[id];
-        json_t *excused = json_object();
         // Metrics that are no invariants are measured, and not judged.
-        if (!metrics[id].invariant) {
-            json_decref(excused);
+        if (!metrics[id].invariant)
             continue;
-        }
+        json_t *excused = json_object();
         for (enum cause_kind kind = 0; kind < CAUSE_KINDS; kind++) {
             if (j->excused[kind] > 0)
                 json_object_set_new(excused, cause_name(kind), json_number(j->excused[kind]));

@@ -133,12 +133,8 @@ static void free_live(struct live *l)
 
 struct live *live_start(const char *address, struct err *e)
 {
-    struct live *l = calloc(1, sizeof *l);
+    struct live *l = memory_zeroed(1, sizeof *l);
 
-    if (!l) {
-        err_memory(e);
-        return NULL;
-    }
     buf_init(&l->text, TEXT_MAX);
     pthread_mutex_init(&l->lock, NULL);
     l->stop[0] = l->stop[1] = -1;
@@ -188,7 +184,7 @@ void live_show(struct live *l, const struct progress *p)
 }
 
 // Returns the entry for the run's scenario and seed: the one that there is, or a new one. When
-// there are too many entries, the new one replaces the oldest. NULL without memory.
+// there are too many entries, the new one replaces the oldest.
 static struct judged_run *live_place_for(struct live_facts *t, const struct judged_run *run)
 {
     for (size_t i = 0; i < t->count; i++)
@@ -199,8 +195,7 @@ static struct judged_run *live_place_for(struct live_facts *t, const struct judg
         memmove(t->runs, t->runs + 1, (RUNS_MAX - 1) * sizeof *t->runs);
         return &t->runs[RUNS_MAX - 1];
     }
-    if (!array_grow(&t->runs, t->count, 1, sizeof *t->runs))
-        return NULL;
+    memory_grow(&t->runs, t->count, 1, sizeof *t->runs);
     return &t->runs[t->count++];
 }
 
@@ -214,8 +209,6 @@ void live_judged(struct live *l, const struct scenario *s, const struct result *
     pthread_mutex_lock(&l->lock);
     l->facts.running = false;
     l->facts.verdicts[run.verdict]++;
-    struct judged_run *place = live_place_for(&l->facts, &run);
-    if (place)
-        *place = run;
+    *live_place_for(&l->facts, &run) = run;
     pthread_mutex_unlock(&l->lock);
 }

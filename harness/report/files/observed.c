@@ -30,18 +30,6 @@ static const struct {
 
 #define NUMBERS (sizeof numbers / sizeof *numbers)
 
-static bool copy_samples(struct observed *o, const struct sampler *s, struct err *e)
-{
-    const struct sample *samples = sampler_samples(s, &o->count);
-
-    o->samples = calloc(o->count + 1, sizeof *o->samples);
-    if (!o->samples)
-        return err_memory(e);
-    if (o->count > 0)
-        memcpy(o->samples, samples, o->count * sizeof *o->samples);
-    return true;
-}
-
 // Appends the first override of the list, such as "seed=3", as the command-line option that would
 // make it. Returns how many overrides, from the first on, the option stands for. `sets` ends with
 // NULL.
@@ -96,7 +84,7 @@ static char *changed_by(const struct scenario *s, const char *collector)
         buf_append_str(&text, text.len ? " --collector " : "--collector ");
         append_word(&text, collector);
     }
-    char *changed = text.len && buf_str(&text) ? strdup(text.data) : NULL;
+    char *changed = text.len ? memory_copy(buf_str(&text)) : NULL;
     buf_fini(&text);
     return changed;
 }
@@ -108,8 +96,8 @@ static void mend_text(char *text)
         utf8_mend(text);
 }
 
-bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
-    const struct scenario *scenario, const char *collector, char *program, struct err *e)
+void observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
+    const struct scenario *scenario, const char *collector, char *program)
 {
     const struct usage *usage = sampler_usage(s);
     struct rusage self;
@@ -118,7 +106,7 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
     *o = (struct observed){.sampled = usage != NULL,
         .start_wall_ns = clock_wall_ns() - (clock_now_ns() - start_ns),
         .harness_rss_kb = self.ru_maxrss,
-        .collector = collector ? strdup(collector) : NULL,
+        .collector = memory_copy(collector),
         .changed = changed_by(scenario, collector),
         .program = program};
     // Words from the command line may be any bytes, and JSON takes only UTF-8.
@@ -134,7 +122,10 @@ bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
         o->busy_s = usage->busy_s;
         o->total_s = usage->total_s;
     }
-    return copy_samples(o, s, e);
+    const struct sample *samples = sampler_samples(s, &o->count);
+    o->samples = memory_zeroed(o->count, sizeof *o->samples);
+    if (o->count > 0)
+        memcpy(o->samples, samples, o->count * sizeof *o->samples);
 }
 
 void observed_fini(struct observed *o)
@@ -244,14 +235,11 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     if (!root)
         return false;
     const json_t *samples = json_object_get(root, "samples");
-    const char *collector = json_string_value(json_object_get(root, "collector"));
-    const char *changed = json_string_value(json_object_get(root, "changed"));
-    const char *program = json_string_value(json_object_get(root, "program"));
     bool whole = json_is_array(samples);
 
     o->count = json_array_size(samples);
-    o->samples = calloc(o->count + 1, sizeof *o->samples);
-    for (size_t i = 0; o->samples && i < o->count; i++)
+    o->samples = memory_zeroed(o->count, sizeof *o->samples);
+    for (size_t i = 0; i < o->count; i++)
         read_sample(&o->samples[i], start_ns, json_array_get(samples, i));
     read_waits(o, json_object_get(root, "wait_events"));
     o->sampled = json_is_true(json_object_get(root, "sampled"));
@@ -260,12 +248,10 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->total_s = parse_number(root, "machine_total_s");
     o->start_wall_ns = parse_integer(root, "start_unix_ns");
     o->harness_rss_kb = parse_integer(root, "harness_rss_max_kb");
-    o->collector = collector ? strdup(collector) : NULL;
-    o->changed = changed ? strdup(changed) : NULL;
-    o->program = program ? strdup(program) : NULL;
+    o->collector = memory_copy(json_string_value(json_object_get(root, "collector")));
+    o->changed = memory_copy(json_string_value(json_object_get(root, "changed")));
+    o->program = memory_copy(json_string_value(json_object_get(root, "program")));
     // Later versions add fields, and older files lack some, so only the samples are required.
     json_decref(root);
-    if (!o->samples)
-        return err_memory(e);
     return whole || err_set(e, ERR_USAGE, "%.500s/observed.json is not one of mailproof's", folder);
 }

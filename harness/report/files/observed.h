@@ -20,10 +20,9 @@ struct observed {
 };
 
 // Fills in *o, with the samples from a stopped sampler (NULL: there was none). The load began at
-// start_ns on the run's clock. *o owns `program` afterwards, even on failure. observed_fini accepts
-// a zeroed struct.
-MUST_USE bool observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
-    const struct scenario *scenario, const char *collector, char *program, struct err *e);
+// start_ns on the run's clock. *o owns `program` afterwards. observed_fini accepts a zeroed struct.
+void observed_take(struct observed *o, const struct sampler *s, int64_t start_ns,
+    const struct scenario *scenario, const char *collector, char *program);
 void observed_fini(struct observed *o);
 
 // Appends the text of observed.json.

@@ -13,16 +13,14 @@ struct deliveries {
     uint32_t *from, *at;
 };
 
-// Sorts the deliveries by token. False without memory; deliveries_fini must follow in any case.
-static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct err *e)
+// Sorts the deliveries by token; deliveries_fini must follow.
+static void deliveries_make(struct deliveries *d, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
     const size_t tokens = l->plan->token_count;
 
-    d->from = calloc(tokens + 2, sizeof *d->from);
-    d->at = calloc(log->delivery_count + 1, sizeof *d->at);
-    if (!d->from || !d->at)
-        return err_memory(e);
+    d->from = memory_zeroed(tokens + 2, sizeof *d->from);
+    d->at = memory_zeroed(log->delivery_count, sizeof *d->at);
     // The deliveries of t are counted in from[t + 2]. So from[t + 1], once the counts are added up,
     // is where the part of t begins.
     for (size_t i = 0; i < log->delivery_count; i++) {
@@ -36,7 +34,6 @@ static bool deliveries_make(struct deliveries *d, const struct ledger *l, struct
         if (log->deliveries[i].token < tokens)
             d->at[d->from[log->deliveries[i].token + 1]++] = (uint32_t)i;
     }
-    return true;
 }
 
 static void deliveries_fini(struct deliveries *d)
@@ -164,8 +161,7 @@ static json_t *delivery_json(const struct ledger *l, const struct delivery *d)
         "replied_s", token_number(event_s(l, d->replied_ns)));
 }
 
-// Returns a token with all of its deliveries; NULL without memory, also because json_pack returns
-// NULL when it gets no list.
+// Returns a token with all of its deliveries; NULL for a phase whose name is not UTF-8.
 static json_t *token_json(const struct ledger *l, uint32_t token, const struct deliveries *d)
 {
     const struct txn_record *txn = ledger_txn(l, token);
@@ -176,12 +172,8 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
     char login[NAMES_MAX];
 
     names_login(login, token);
-    for (uint32_t i = d->from[token]; list && i < d->from[token + 1]; i++) {
-        if (json_array_append_new(list, delivery_json(l, &l->log->deliveries[d->at[i]])) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
+    for (uint32_t i = d->from[token]; i < d->from[token + 1]; i++)
+        json_array_append_new(list, delivery_json(l, &l->log->deliveries[d->at[i]]));
     return json_pack("{s:I, s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:b, s:b, s:b, s:s?, s:o, "
                      "s:o}",
         "token", (json_int_t)token, "login", login, "kind", token_kind_name(l->plan->kinds[token]),
@@ -199,9 +191,10 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
 
 static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
 {
-    struct deliveries d = {0};
-    bool ok = deliveries_make(&d, r->ledger, e);
+    struct deliveries d;
+    bool ok = true;
 
+    deliveries_make(&d, r->ledger);
     for (uint32_t token = 0; ok && token < r->ledger->plan->token_count; token++) {
         json_t *object = token_json(r->ledger, token, &d);
         ok = object && json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0;

@@ -182,29 +182,23 @@ static json_t *size_row(size_t tokens, const size_t *by)
         "{s:I, s:I, s:o}", "tokens", (json_int_t)tokens, "lines", (json_int_t)lines, "by", list);
 }
 
-json_t *charts_batches(const struct ledger *l, struct err *e)
+json_t *charts_batches(const struct ledger *l)
 {
     size_t largest = largest_line(l);
-    size_t(*lines)[FIRED_KINDS] = calloc(largest + 1, sizeof *lines);
+    size_t(*lines)[FIRED_KINDS] = memory_zeroed(largest + 1, sizeof *lines);
     unsigned char *whys = stages_reasons(l);
     json_t *sizes = json_array(), *names = json_array();
 
-    for (size_t i = 0; lines && i < l->log->line_count; i++) {
+    for (size_t i = 0; i < l->log->line_count; i++) {
         // A torn line does not say how many tokens it was meant to have.
         if (l->log->lines[i].state == LINE_WHOLE)
             lines[l->log->lines[i].tokens][whys[i]]++;
     }
-    for (size_t tokens = 1; lines && tokens <= largest; tokens++)
+    for (size_t tokens = 1; tokens <= largest; tokens++)
         json_array_append_new(sizes, size_row(tokens, lines[tokens]));
     for (enum fired_by why = 0; why < FIRED_KINDS; why++)
         json_array_append_new(names, json_string(fired_name(why)));
-    bool made = lines != NULL;
     free(lines);
     free(whys);
-    if (made)
-        return json_pack("{s:o, s:o}", "reasons", names, "sizes", sizes);
-    json_decref(sizes);
-    json_decref(names);
-    err_memory(e);
-    return NULL;
+    return json_pack("{s:o, s:o}", "reasons", names, "sizes", sizes);
 }

@@ -15,4 +15,4 @@ json_t *charts_server(const struct report *r);
 json_t *charts_percentiles(const struct result *r);
 
 // Returns the number of lines of each size, split by the reason why they were sent.
-MUST_USE json_t *charts_batches(const struct ledger *l, struct err *e);
+json_t *charts_batches(const struct ledger *l);

@@ -153,26 +153,28 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
                                     : id == METRIC_LATE       ? GLANCE_LATE
                                                               : GLANCE_NONE;
     const struct ledger *l = r->ledger;
-    size_t tokens = l->plan->token_count, count = 0;
-    int64_t *times = state ? calloc(tokens + 1, sizeof *times) : NULL;
-    struct group *groups = times ? calloc(tokens + 1, sizeof *groups) : NULL;
+    int64_t *times = NULL;
+    size_t count = 0;
 
-    for (uint32_t i = 0; groups && i < tokens; i++) {
+    for (uint32_t i = 0; state != GLANCE_NONE && i < l->plan->token_count; i++) {
         // glance_state is simpler than the check. So its tokens are used only if there are as many
         // as the check has counted.
-        if (glance_state(l, r->result, i) == state)
-            times[count++] = committed_ns(l, i);
+        if (glance_state(l, r->result, i) != state)
+            continue;
+        memory_grow(&times, count, 1, sizeof *times);
+        times[count++] = committed_ns(l, i);
     }
     // If the numbers differ, the check has counted other tokens, such as undeliverable ones. It is
     // not known here where these lie, so nothing is said.
-    if (groups && count > 0 && (double)count == r->result->values[id]) {
+    if (count > 0 && (double)count == r->result->values[id]) {
         const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
+        struct group *groups = memory_allocate(count * sizeof *groups);
         qsort(times, count, sizeof *times, clock_compare);
         size_t n = group_times(groups, times, count, gap_ns);
         buf_printf(out, "%zu %s", count, metrics[id].name);
         append_groups(l, groups, n, gap_ns, out);
+        free(groups);
     }
-    free(groups);
     free(times);
 }
 
@@ -256,13 +258,9 @@ static json_t *groups_json(const struct report *r)
     return list;
 }
 
-json_t *glance_json(const struct report *r, struct err *e)
+json_t *glance_json(const struct report *r)
 {
-    json_t *glance = json_pack("{s:o, s:o, s:o, s:o}", "tokens", tokens_json(r), "processes",
+    return json_pack("{s:o, s:o, s:o, s:o}", "tokens", tokens_json(r), "processes",
         processes_json(r->ledger), "groups", groups_json(r), "until",
         glance_seconds(r->ledger, r->ledger->drain_end_ns));
-
-    if (!glance)
-        err_memory(e);
-    return glance;
 }

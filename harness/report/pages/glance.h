@@ -21,7 +21,7 @@ enum glance_state {
 
 // Returns the tokens and processes as the page draws them: every token that is not simply
 // delivered, up to a few thousand, and a sample of the others.
-json_t *glance_json(const struct report *r, struct err *e);
+json_t *glance_json(const struct report *r);
 
 // Appends where in the run the tokens of a broken invariant lie, such as "90 lost in 9 groups, each
 // within 10 ms before a kill-collector". Appends nothing for other invariants than lost, duplicated

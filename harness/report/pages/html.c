@@ -94,14 +94,14 @@ static json_t *page_json(const struct report *r, struct err *e)
         utf8_mend(command.data);
     // 'o' gives a value away to the object, 'O' only lends it; '?' makes null of NULL. A NULL
     // without '?' makes the whole object NULL.
-    json_t *root = json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o?, s:o?, s:o, s:o, s:o?, "
+    json_t *root = json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o, s:o?, s:o, s:o, s:o?, "
                              "s:o, s:o, s:o, s:s?, s:o?, s:o}",
         "result", result_of(r, e), "cuts", r->cuts ? r->cuts->strip : NULL, "summary",
         r->scenario->summary, "queue", scenario_is_queue(r->scenario), "promised", promises_of(r),
         "start_unix_ms", (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
-        ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r, e), "series",
+        ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r), "series",
         charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
-        charts_percentiles(r->result), "batches", charts_batches(r->ledger, e), "invariants",
+        charts_percentiles(r->result), "batches", charts_batches(r->ledger), "invariants",
         invariant_names(r, NULL), "broken", invariant_names(r, r->result->broken), "doubted",
         invariant_names(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
         scenario_of(r), "excused", excused_of(r));
@@ -112,8 +112,7 @@ static json_t *page_json(const struct report *r, struct err *e)
 // True when no part of the page's data is missing.
 static bool is_complete_page(const json_t *root)
 {
-    static const char *const parts[] = {
-        "result", "glance", "series", "batches", "repeat", "scenario_yaml"};
+    static const char *const parts[] = {"result", "series", "batches", "repeat", "scenario_yaml"};
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (!json_object_get(root, parts[i]) || json_is_null(json_object_get(root, parts[i])))

@@ -179,12 +179,10 @@ static int by_concern(const void *a, const void *b)
 }
 
 // Puts the rows of the table, and a last row with the number of runs that are not shown.
-static bool put_rows(struct buf *out, const char *dir, const struct gathered *g, struct err *e)
+static void put_rows(struct buf *out, const char *dir, const struct gathered *g)
 {
-    struct row *rows = calloc(INDEX_RUNS_MAX, sizeof *rows);
+    struct row *rows = memory_zeroed(INDEX_RUNS_MAX, sizeof *rows);
 
-    if (!rows)
-        return err_memory(e);
     size_t shown = read_rows(rows, g);
     qsort(rows, shown, sizeof *rows, by_concern);
     for (size_t i = 0; i < shown; i++)
@@ -195,24 +193,21 @@ static bool put_rows(struct buf *out, const char *dir, const struct gathered *g,
         buf_printf(out, "<tr><td colspan=\"10\">and %zu more below this folder</td></tr>\n",
             g->count - shown);
     free(rows);
-    return true;
 }
 
-static bool fill_index(struct buf *out, const char *dir, const struct gathered *g, struct err *e)
+static void fill_index(struct buf *out, const char *dir, const struct gathered *g)
 {
     static const char *const marks[] = {"rows", "script", NULL};
     const char *rest = page_index;
 
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
         if (mark == 0) { // {{rows}}
-            if (!put_rows(out, dir, g, e))
-                return false;
+            put_rows(out, dir, g);
         } else {
             buf_append_str(out, page_sort);
             buf_append_str(out, page_trend);
         }
     }
-    return true;
 }
 
 bool index_write(const char *dir, struct err *e)
@@ -225,7 +220,10 @@ bool index_write(const char *dir, struct err *e)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
     buf_init(&out, INDEX_MAX);
     bool ok = gather_results(&g, dir, e);
-    ok = ok && fill_index(&out, dir, &g, e) && folder_write(&folder, "index.html", &out, e);
+    if (ok) {
+        fill_index(&out, dir, &g);
+        ok = folder_write(&folder, "index.html", &out, e);
+    }
     gather_fini(&g);
     buf_fini(&out);
     return ok;

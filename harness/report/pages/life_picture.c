@@ -196,15 +196,14 @@ static void include_event(const struct ledger *l, int64_t at_ns, const char *wha
 }
 
 // Draws the picture: a row for the insert, one for the wait in the queue, then the collectors and
-// the faults. False without memory.
-static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
+// the faults.
+static void draw_life(const struct ledger *l, uint32_t token, struct buf *out)
 {
     struct picture p = {
         .l = l, .met = met_of(l, token), .from_ns = INT64_MAX, .until_ns = INT64_MIN};
     struct buf rows;
 
-    if (!life_each(l, token, include_event, &p))
-        return false;
+    life_each(l, token, include_event, &p);
     p.until_ns = clock_max(p.until_ns, p.met.until_ns);
     // Some room is left on both sides, so that no event lies at the edge.
     int64_t pad_ns = (p.until_ns - p.from_ns) / 20 + NS_PER_MS / 10;
@@ -226,7 +225,6 @@ static bool draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     buf_append_str(out, buf_str(&rows) ? rows.data : "");
     buf_append_str(out, "</svg>\n");
     buf_fini(&rows);
-    return true;
 }
 
 // Explains the colours that the picture has. `picture` is its SVG text.
@@ -282,7 +280,6 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
     const char *rest = page_token;
     char name[LEDGER_FULL_NAME_MAX];
     size_t picture = 0;
-    bool ok = true;
 
     ledger_full_name(l, token, name);
     for (int mark; (mark = template_next(out, &rest, marks)) != TEMPLATE_END;) {
@@ -290,14 +287,14 @@ bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
             append_escaped(out, name);
         else if (mark == PICTURE) {
             picture = out->len;
-            ok = draw_life(l, token, out) && ok;
+            draw_life(l, token, out);
         } else if (mark == KEY)
             // put_key finds in the picture which colours it has to explain.
             put_key(buf_str(out) ? out->data + picture : "", out);
         else if (mark == EVENTS)
-            ok = life_each(l, token, put_event, out) && ok;
+            life_each(l, token, put_event, out);
         else
             put_end(l, token, out);
     }
-    return ok && buf_str(out);
+    return buf_str(out);
 }

@@ -330,12 +330,14 @@ static bool write_report(
     environment_take(&environment, c->proof, c->server->version);
     // The command names the collector's program, whose checksum env.json gets.
     struct command command = {0};
-    bool ok = command_make(&command, &s->scenario, c->options->collector, "", e) &&
-              observed_take(&observed, NULL, c->start_ns, &s->scenario, c->options->collector,
-                  identity_of(command.argv, NULL, NULL), e) &&
-              report_write(&report, e);
+    bool ok = command_make(&command, &s->scenario, c->options->collector, "", e);
+    if (ok) {
+        observed_take(&observed, NULL, c->start_ns, &s->scenario, c->options->collector,
+            identity_of(command.argv, NULL, NULL));
+        ok = report_write(&report, e);
+        observed_fini(&observed);
+    }
     command_fini(&command);
-    observed_fini(&observed);
     return ok;
 }
 
