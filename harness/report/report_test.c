@@ -244,6 +244,39 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     story_fini(&t);
 }
 
+// The run of a subject that could not be kept running is violated, even if it breaks no invariant.
+static void a_case_fails_when_the_subject_was_given_up(void **state)
+{
+    static struct story t;
+    struct result result;
+    struct environment environment = {0};
+    struct observed observed = {0};
+    struct folder folder = {0};
+    struct buf suite;
+    struct err e = {0};
+
+    if (!story_read_text(&t,
+            "run until 5000 gave-up \"three exits\"\ntoken 0 at 50\nline at 150: 0\n", "test", &e))
+        fail_msg("%s", e.text);
+    struct check_input input = check_input_of(&t.history);
+    check_ledger(&result, &t.history.ledger, &input);
+    assert_int_equal(result.verdict, VERDICT_VIOLATED);
+    struct report report = {.scenario = &t.scenario,
+        .ledger = &t.history.ledger,
+        .result = &result,
+        .input = &input,
+        .environment = &environment,
+        .observed = &observed,
+        .folder = &folder};
+    buf_init(&suite, 10000);
+    assert_true(report_junit_suite(&report, &suite, &e));
+    assert_non_null(strstr(buf_str(&suite), " failures=\"1\" errors=\"0\""));
+    assert_non_null(strstr(buf_str(&suite), "<failure message=\"three exits\">"));
+    buf_fini(&suite);
+    result_fini(&result);
+    story_fini(&t);
+}
+
 // Returns what a row of intervals.csv has in server_commits.
 static double commits_in_row(const char *csv, int row)
 {
@@ -378,7 +411,8 @@ static void an_index_begins_with_the_failures_that_stand(void **state)
     assert_true(workdir_remove_tree(dir));
 }
 
-// A row says why a run is inconclusive, and shows the value of --promises only as a tooltip.
+// A row says why a run is inconclusive or was ended early, and shows the value of --promises only
+// as a tooltip.
 static void an_index_says_why_in_the_row(void **state)
 {
     char dir[] = "/tmp/mp-report.XXXXXX", path[PATH_MAX], page[100000];
@@ -389,7 +423,10 @@ static void an_index_says_why_in_the_row(void **state)
         ", \"reasons\": [\"the load fell behind (others 90%)\", \"more\"], \"program\": \"mine\", "
         "\"changed\": "
         "\"--promises no_loss,once --collector ./mine\"");
+    snprintf(path, sizeof path, "%s/b/1", dir);
+    write_result_of(path, "b", "violated", ", \"reasons\": [\"it exited three times\"]");
     read_page(dir, page, sizeof page);
+    assert_non_null(strstr(page, ">it exited three times</td>"));
     assert_non_null(strstr(page, "fell behind (others 90%)\">the load fell behind</td>"));
     assert_non_null(strstr(page, "title=\"--promises no_loss,once --collector ./mine\">mine; "
                                  "--collector ./mine</td>"));
@@ -446,6 +483,7 @@ int main(void)
         cmocka_unit_test(a_row_keeps_a_failed_run),
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
+        cmocka_unit_test(a_case_fails_when_the_subject_was_given_up),
         cmocka_unit_test(each_second_has_the_growth_since_the_second_before),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),
         cmocka_unit_test(groups_name_the_fault_that_explains_them),

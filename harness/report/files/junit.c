@@ -92,18 +92,29 @@ static void expectation_case(const struct report *r, struct buf *out, size_t i)
     trouble_case(r, &c, NULL, 0, out);
 }
 
+// True when only the subject is to blame for the early end of the run: it could not be kept
+// running. The run is then violated, even if no invariant is broken.
+static bool was_given_up(const struct report *r)
+{
+    return r->input->gave_up && r->result->reason_count == 0;
+}
+
 // Appends the case that says whether the run is conclusive. An inconclusive run is an error and not
 // a failure, because it proves nothing.
 static void verdict_case(const struct report *r, struct buf *out)
 {
     struct junit_case c = {.kind = "verdict", .name = "conclusive"};
 
-    if (r->result->reason_count == 0) {
+    if (was_given_up(r)) {
+        c.trouble = "failure";
+        c.message = r->input->gave_up;
+    } else if (r->result->reason_count > 0) {
+        c.trouble = "error";
+        c.message = "inconclusive";
+    } else {
         junit_case(r->scenario->name, &c, out);
         return;
     }
-    c.trouble = "error";
-    c.message = "inconclusive";
     trouble_case(r, &c, r->result->reasons, r->result->reason_count, out);
 }
 
@@ -111,7 +122,8 @@ static void verdict_case(const struct report *r, struct buf *out)
 // judged invariant and each expectation.
 static struct junit_counts count_cases(const struct report *r)
 {
-    struct junit_counts c = {.tests = 1, .errors = r->result->reason_count > 0};
+    struct junit_counts c = {
+        .tests = 1, .failures = was_given_up(r), .errors = r->result->reason_count > 0};
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         c.tests += result_judged(r->result, id);

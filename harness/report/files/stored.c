@@ -136,9 +136,10 @@ void stored_broke(const struct stored *s, char *text, size_t size)
     // Correctness first, then what was too slow.
     if (s->missed[0] && used < size)
         used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", s->missed);
-    // The reason shows whether to make an inconclusive run again or to mend something. Its part in
-    // brackets, the programs that took the processors, is left to the run's page.
-    if (s->verdict == VERDICT_INCONCLUSIVE && used < size) {
+    // The reason shows whether to make an inconclusive run again or to mend something. If nothing
+    // else broke, it says why the subject was given up. Its part in brackets, the programs that
+    // took the processors, is left to the run's page.
+    if ((s->verdict == VERDICT_INCONCLUSIVE || used == 0) && used < size) {
         const char *bracket = strstr(s->reason, " (");
         size_t len = bracket ? (size_t)(bracket - s->reason) : strlen(s->reason);
         snprintf(text + used, size - used, "%s%.*s", used && len ? "; " : "", (int)len, s->reason);

@@ -14,14 +14,15 @@ struct stored {
     char program[160], changed[500]; // may be cut; "": not known, or nothing was changed
     double values[METRIC_COUNT];     // NAN: not measured
     bool broken[METRIC_COUNT];
-    char reason[240];  // the first reason why the run is inconclusive; may be cut; "": none
+    char reason[240];  // the first reason why the run is inconclusive, or why the subject was given
+                       // up; may be cut; "": none
     char missed[160];  // the expectations that do not hold; may be cut
     char silence[200]; // when the collector was silent, in words; "": it was not
 };
 
 // Writes what went wrong in a run, such as "late 8, latency.p99 < 500ms": that the collector was
 // silent, the broken invariants with their counts, the expectations that do not hold, and why the
-// run is inconclusive. The text is cut to `size`.
+// run is inconclusive or the subject was given up. The text is cut to `size`.
 void stored_broke(const struct stored *s, char *text, size_t size);
 
 // Reads a result folder. ERR_USAGE when it holds no result of a known form.
