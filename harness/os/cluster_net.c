@@ -9,7 +9,7 @@
 
 const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS])
 {
-    snprintf(text, CLUSTER_NET_ADDRESS, "192.0.2.%d", 11 + member);
+    snprintf(text, CLUSTER_NET_ADDRESS, "192.0.2.%d", 11 + member); // 192.0.2.1 is the middle
     return text;
 }
 
@@ -108,6 +108,7 @@ static bool let_packets_pass(int net, const char *device, uint64_t *dropped, str
 
     snprintf(chain, sizeof chain, "list chain netdev %s cut", device);
     bool seen = netns_run(net, (const char *const[]){"nft", chain, NULL}, text, sizeof text, e);
+    // A cut that failed halfway has no rule here, and so no counter.
     const char *counter = seen ? strstr(text, "counter packets ") : NULL;
     if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
         *dropped += packets;
@@ -124,6 +125,7 @@ bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped
 
     *dropped = 0;
     snprintf(port, sizeof port, "m%d", member);
+    // Both ends must pass packets again, whatever fails at the first.
     bool here = let_packets_pass(l->members[member], "cable", dropped, e);
     return let_packets_pass(l->middle, port, dropped, here ? e : &ignored) && here;
 }

@@ -8,8 +8,8 @@
 // and so finds them all.
 //
 // After SIGUSR1 the leash survives its parent (--keep). It exits when it has no descendants any
-// more: with 0 after SIGTERM, otherwise with 1. It exits with 127 when the program cannot be
-// started.
+// more: with 0 after SIGTERM or SIGINT, otherwise with 1, also when the program cannot be executed.
+// It exits with 127 when the system has no process for the program.
 //
 // All other signals are blocked. The kernel sends SIGHUP to a process group that loses its last
 // parent in the session while a member is stopped. So a parent's death could end the leash after it
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
 
     if (argc < 2) {
         fputs("usage: mailproof-leash PROGRAM [ARGUMENT...]\n", stderr);
-        return 64;
+        return 64; // EX_USAGE of sysexits.h
     }
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);

@@ -36,6 +36,7 @@ static bool write_clock_offset(const struct own_clock *c, int64_t offset_ns, str
 
     snprintf(fresh, sizeof fresh, "%s.new", c->file);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    // The child may run as another user, who must be able to read the file, whatever our umask.
     bool ok = fd >= 0 && fchmod(fd, 0644) == 0 && write(fd, text, (size_t)len) == len;
     if (fd >= 0)
         close(fd);
@@ -70,7 +71,8 @@ bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)
     return true;
 }
 
-// True when the process has libfaketime loaded.
+// True when the process has libfaketime loaded: a line of its maps then ends with the library's
+// name.
 static bool loads_faketime(const struct own_clock *c, pid_t pid)
 {
     char path[40], *line = NULL;

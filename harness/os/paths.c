@@ -29,6 +29,7 @@ bool path_can_make_parent(const char *file)
 
     if (snprintf(path, sizeof path, "%s", file) >= (int)sizeof path)
         return false;
+    // dirname cuts the last part off `path` itself, so each call goes one folder up.
     const char *dir = dirname(path);
     for (; stat(dir, &st) != 0; dir = dirname(path)) {
         if (errno != ENOENT)

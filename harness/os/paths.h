@@ -17,7 +17,8 @@ bool path_program(char out[PATH_MAX], const char *name);
 MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
 
 // Chooses the kind of error from errno, after a failure at a path that a user has named. ERR_USAGE:
-// this user may not make a file or folder there; ERR_SYSTEM: any other reason.
+// the path leads nowhere, or this user may not make a file or folder there; ERR_SYSTEM: any other
+// reason.
 enum err_kind path_err_kind(void);
 
 // Makes a folder and the missing ones above it. ERR_USAGE: this user may not make it there.

@@ -195,6 +195,7 @@ void postmasters_sweep(const char *dir, uid_t user)
     }
     if (file)
         fclose(file);
+    // Our own data folders lie in the workdir itself, those of Patroni's servers below its `run`.
     clear_below(dir, "*/postmaster.pid");
     clear_below(dir, "run/*/postmaster.pid");
 }

@@ -132,7 +132,7 @@ bool segments_remove(const struct segments_maker *maker)
 {
     struct shmid_ds st;
     bool free = true;
-    int last = shmctl(0, SHM_INFO, &st);
+    int last = shmctl(0, SHM_INFO, &st); // the last index at which there may be a segment
 
     for (int i = 0; i <= last; i++) {
         int id = segment_of(i, maker, &st);

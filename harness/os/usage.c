@@ -109,11 +109,12 @@ double usage_others(const struct usage *u)
 
 const char *usage_text(const struct usage *u, char *text, size_t size)
 {
-    size_t used;
-
-    if (u->total_s <= 0)
-        return snprintf(text, size, "processors not measured") < 0 ? "" : text;
-    used = (size_t)snprintf(text, size, "processors %.0f%% busy:", 100 * u->busy_s / u->total_s);
+    if (u->total_s <= 0) {
+        snprintf(text, size, "processors not measured");
+        return text;
+    }
+    size_t used =
+        (size_t)snprintf(text, size, "processors %.0f%% busy:", 100 * u->busy_s / u->total_s);
     for (enum usage_group g = 0; g < USAGE_GROUPS; g++) {
         if (used < size)
             used += (size_t)snprintf(text + used, size - used, " %s %.0f%%,", usage_group_name(g),

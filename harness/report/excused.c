@@ -31,7 +31,7 @@ static void append_judged_parts(const struct report *r, double share, struct buf
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         const struct judged *j = &r->result->judged[id];
-        if (!result_judged(r->result, id) || j->of <= 0 || !(judged_share(j) < share))
+        if (!result_judged(r->result, id) || j->of <= 0 || judged_share(j) >= share)
             continue;
         judged_text(r->result, id, text, sizeof text);
         buf_printf(out, "%s: %s\n", metrics[id].name, text);

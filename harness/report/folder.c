@@ -7,7 +7,8 @@
 #include "scenario/mark.h"
 #include "scenario/trace.h"
 
-#define FILE_MAX (256u << 20)
+#define LOG_MAX (256u << 20)
+#define ARRIVALS_MAX ((size_t)512 << 20) // room for all times that a plan can hold
 
 bool folder_find(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
 {
@@ -79,7 +80,7 @@ static bool copy_arrivals(const struct folder *f, const struct scenario *s, stru
 
     for (size_t i = 0; ok && i < s->load_count; i++) {
         struct buf times;
-        buf_init(&times, 2 * (size_t)FILE_MAX);
+        buf_init(&times, ARRIVALS_MAX);
         ok = !s->load[i].file ||
              (trace_write(&s->load[i], &times) && folder_write(f, s->load[i].file, &times, e));
         buf_fini(&times);
@@ -247,7 +248,7 @@ bool folder_copy_log(const struct folder *f, const char *server_log, long from, 
     FILE *file = open_server_log(server_log, from);
     if (!file)
         return true;
-    buf_init(&text, FILE_MAX);
+    buf_init(&text, LOG_MAX);
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(&text, chunk, got))
         ;
     fclose(file);

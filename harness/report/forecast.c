@@ -55,6 +55,7 @@ static const char *size_text(int64_t bytes, char text[TEXT_MAX])
     double n = (double)bytes / 1e3;
     size_t unit = 0;
 
+    // A number is shown with at most three digits, so 999.5 would be rounded to 1000.
     for (; n >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++)
         n /= 1e3;
     snprintf(text, TEXT_MAX, n < 9.95 ? "%.1f %s" : "%.0f %s", n, units[unit]);

@@ -15,7 +15,7 @@ struct report_cuts {
     const char *mode;    // "every-cut"
     const char *options; // options that repeat the run, such as "--every-cut"
     size_t tried, reached, broken, inconclusive; // trials; reached: came to their message
-    struct json_t *strip;                        // data of the page; see run/cutstrip.h
+    struct json_t *strip;                        // data of the page; see run/cuts/cutstrip.c
 };
 
 struct report {

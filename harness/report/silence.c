@@ -21,7 +21,8 @@ static const size_t newer_min = 10;
 // --- the likely cause -------------------------------------------------------------------
 
 static const struct {
-    const char *says, *cause; // a part of the line, and what to tell the user
+    const char *says, *cause; // a part of the line, and what to tell the user; a first letter that
+                              // is written large or small is left out
 } causes[] = {
     {"permission denied for",
         "its login role has no right to this; a collector with tables of its own needs --set "

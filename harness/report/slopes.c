@@ -19,7 +19,7 @@ static const struct {
     enum kind kind;
     size_t at;          // offset in struct sample
     const char *column; // name of the column in intervals.csv
-    double scale;
+    double scale;       // factor from the sample's unit to `unit`
 } figures[SLOPES] = {
     [SLOPE_COLLECTOR_MEMORY] = {"collector, resident memory", "KiB", KIND_LEVEL_KB, 0, NULL, 1},
     [SLOPE_BACKENDS_MEMORY] = {"collector's backends, memory of their own", "KiB", KIND_LEVEL,
@@ -287,11 +287,11 @@ bool slopes_of_soak(
     const size_t skip = (size_t)ceil((double)count * warm_up), used = count - skip;
     struct points points;
 
-    *s = (struct slopes){.of = "segments", .points = used};
+    *s = (struct slopes){.of = "segments"};
     if (used < SLOPE_POINTS_MIN)
         return err_set(e, ERR_USAGE,
             "the soak is too short for a slope: %zu segments, of %d at least", count,
-            SLOPE_POINTS_MIN + 1);
+            SLOPE_POINTS_MIN + 1); // 1: the warm-up
     segments += skip;
     s->hours = hours_of(segments[used - 1].at_ns - segments[0].at_ns);
     // If there are more segments than a slope may have points, only every second, third … segment

@@ -41,8 +41,8 @@ struct slopes_segment {
     double level[SLOPES];
 };
 
-// Computes the slopes from the samples and the text of intervals.csv. ERR_USAGE when the run was
-// too short.
+// Computes the slopes from the samples and the text of intervals.csv. The samples' times count from
+// the start of the load (observed_read with start_ns 0). ERR_USAGE when the run was too short.
 MUST_USE bool slopes_take(
     struct slopes *s, const struct observed *o, const char *csv, struct err *e);
 

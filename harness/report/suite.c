@@ -308,7 +308,8 @@ static void draw_table(struct suite *s)
     terminal_size(STDERR_FILENO, &columns, &lines);
     // Of the window's lines, one is for the totals and one stays free.
     size_t name_columns = name_width(s, columns), room = lines > 2 ? lines - 2 : 1;
-    // The bar is wide only if "load, 12345 of 12345 delivered, 1234.5 ms" fits beside it.
+    // The bar is wide only if "load, 12345 of 12345 delivered, 1234.5 ms" fits beside it. There is
+    // no bar if a verdict and a short time do not fit beside a narrow one.
     size_t bar_columns = columns >= name_columns + 66 ? 20 : columns >= name_columns + 28 ? 8 : 0;
     // The running row stands in the middle, unless it is near the first or the last one.
     size_t first = s->count <= room || s->running < room / 2 ? 0 : s->running - room / 2;
