@@ -53,7 +53,8 @@ static size_t freeze_family(void)
     return count;
 }
 
-// Reaps the children that have ended. Returns true when no child is left.
+// Reaps the children that have ended; with flags 0 waits for all of them to end. Returns true when
+// no child is left.
 static bool reap_children(int flags)
 {
     pid_t pid;
@@ -64,15 +65,15 @@ static bool reap_children(int flags)
     return pid < 0 && errno == ECHILD;
 }
 
-// Kills and reaps all descendants. Those whose parent dies become children of the leash, so it goes
-// on until it has no child any more.
+// Kills and reaps all descendants. Those whose parent dies become children of the leash, so it
+// reaps them, too.
 static void kill_family(void)
 {
-    do {
-        size_t count = freeze_family();
-        for (size_t i = 0; i < count; i++)
-            kill(family[i], SIGKILL);
-    } while (!reap_children(0));
+    size_t count = freeze_family();
+
+    for (size_t i = 0; i < count; i++)
+        kill(family[i], SIGKILL);
+    reap_children(0);
 }
 
 // Starts the program with no signal blocked. The kernel kills it when the leash dies. Returns its

@@ -41,9 +41,7 @@ void suite_begin(struct suite *s, size_t row)
     s->running = row;
     s->rows[row].state = SUITE_RUNS;
     s->run_began_ns = clock_now_ns();
-    s->shown = (struct progress){.what = "starting"};
-    if (s->live)
-        draw_table(s);
+    suite_show(s, &(struct progress){.what = "starting"});
 }
 
 void suite_show(struct suite *s, const struct progress *p)
@@ -126,11 +124,6 @@ static const char *state_or_verdict_name(enum suite_state state, enum verdict ve
 const char *suite_run_name(const struct suite_run *run)
 {
     return state_or_verdict_name(run->state, run->verdict);
-}
-
-static const char *suite_state_name(const struct suite_row *r)
-{
-    return state_or_verdict_name(r->state, r->verdict);
 }
 
 // Returns the colour of a row by its verdict: green, red or yellow. A row without a verdict is
@@ -225,7 +218,7 @@ static void put_suite_row(struct terminal_line *l, const struct suite *s, const 
         }
         return;
     }
-    terminal_put(l, state_colour(r), 12, suite_state_name(r));
+    terminal_put(l, state_colour(r), 12, state_or_verdict_name(r->state, r->verdict));
     if (r->done > 0)
         put_time(l, " ", r->took_ns, "");
     if (r->done > 0 && r->lost > 0) {
@@ -376,7 +369,7 @@ static void put_final_row(struct terminal_line *l, const struct suite_row *r, si
 {
     terminal_put(l, NULL, name_columns, r->name);
     terminal_put(l, NULL, 0, "  ");
-    terminal_put(l, state_colour(r), 12, suite_state_name(r));
+    terminal_put(l, state_colour(r), 12, state_or_verdict_name(r->state, r->verdict));
     put_figure(l, 6, (double)r->took_ns / 1e9, 1);
     terminal_put(l, NULL, 0, " s");
     put_figure(l, 8, r->p50_ms, 1);

@@ -18,10 +18,9 @@ bool terminal_colours(int fd)
 
 void terminal_size(int fd, size_t *columns, size_t *lines)
 {
-    struct winsize size = {0};
+    struct winsize size = {0}; // stays so if this is no terminal
 
-    if (ioctl(fd, TIOCGWINSZ, &size) != 0)
-        size = (struct winsize){0};
+    ioctl(fd, TIOCGWINSZ, &size);
     *columns = size.ws_col ? size.ws_col : 80;
     *lines = size.ws_row ? size.ws_row : 24;
 }
