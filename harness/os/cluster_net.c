@@ -140,15 +140,15 @@ struct socket_request {
 // Enters the namespace of a socket_request and makes the socket. Runs in a thread of its own.
 static void *make_socket(void *arg)
 {
-    struct socket_request *n = arg;
+    struct socket_request *request = arg;
 
-    if (n->net >= 0 && setns(n->net, CLONE_NEWNET) != 0) {
-        err_sys(&n->err, ERR_SYSTEM, "cannot enter a network namespace");
+    if (request->net >= 0 && setns(request->net, CLONE_NEWNET) != 0) {
+        err_sys(&request->err, ERR_SYSTEM, "cannot enter a network namespace");
         return NULL;
     }
-    n->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (n->fd < 0)
-        err_sys(&n->err, ERR_SYSTEM, "cannot make a socket");
+    request->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (request->fd < 0)
+        err_sys(&request->err, ERR_SYSTEM, "cannot make a socket");
     return NULL;
 }
 
@@ -156,15 +156,15 @@ static void *make_socket(void *arg)
 // makes the socket there, and the other threads stay in their own.
 int cluster_net_socket(int net, struct err *e)
 {
-    struct socket_request n = {.net = net, .fd = -1};
+    struct socket_request request = {.net = net, .fd = -1};
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, make_socket, &n) != 0) {
+    if (pthread_create(&thread, NULL, make_socket, &request) != 0) {
         err_set(e, ERR_SYSTEM, "cannot start a thread");
         return -1;
     }
     pthread_join(thread, NULL);
-    if (n.fd < 0)
-        *e = n.err;
-    return n.fd;
+    if (request.fd < 0)
+        *e = request.err;
+    return request.fd;
 }

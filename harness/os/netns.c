@@ -29,30 +29,30 @@ struct namespace_request {
 // the common namespace for good, and the other threads must stay there.
 static void *make_netns(void *arg)
 {
-    struct namespace_request *m = arg;
+    struct namespace_request *request = arg;
 
     if (unshare(CLONE_NEWNET) != 0) {
-        err_sys(&m->err, ERR_SKIP, "cannot make a network namespace");
+        err_sys(&request->err, ERR_SKIP, "cannot make a network namespace");
         return NULL;
     }
-    m->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    if (m->fd < 0)
-        err_sys(&m->err, ERR_SYSTEM, "cannot open a network namespace");
+    request->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    if (request->fd < 0)
+        err_sys(&request->err, ERR_SYSTEM, "cannot open a network namespace");
     return NULL;
 }
 
 bool netns_new(int *fd, struct err *e)
 {
-    struct namespace_request m = {.fd = -1};
+    struct namespace_request request = {.fd = -1};
     pthread_t thread;
 
-    if (pthread_create(&thread, NULL, make_netns, &m) != 0)
+    if (pthread_create(&thread, NULL, make_netns, &request) != 0)
         return err_set(e, ERR_SYSTEM, "cannot start a thread");
     pthread_join(thread, NULL);
-    *fd = m.fd;
-    if (m.fd < 0)
-        *e = m.err;
-    return m.fd >= 0;
+    *fd = request.fd;
+    if (request.fd < 0)
+        *e = request.err;
+    return request.fd >= 0;
 }
 
 bool netns_run(int net, const char *const *argv, char *text, size_t size, struct err *e)

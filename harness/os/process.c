@@ -134,16 +134,16 @@ static pid_t start_process(const struct process_spec *spec, struct err *e)
 
 pid_t process_start(const struct process_spec *spec, struct err *e)
 {
-    struct child_env less;
+    struct child_env allowed;
 
     // Another user must not get root's environment, which it could read in /proc.
     if (spec->env || !gives_up_root(spec))
         return start_process(spec, e);
-    child_env_init(&less);
-    struct process_spec with = *spec;
-    with.env = (const char *const *)less.items;
-    pid_t pid = start_process(&with, e);
-    child_env_fini(&less);
+    child_env_init(&allowed);
+    struct process_spec limited = *spec;
+    limited.env = (const char *const *)allowed.items;
+    pid_t pid = start_process(&limited, e);
+    child_env_fini(&allowed);
     return pid;
 }
 

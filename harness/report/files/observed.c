@@ -251,7 +251,7 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->collector = memory_copy(json_string_value(json_object_get(root, "collector")));
     o->changed = memory_copy(json_string_value(json_object_get(root, "changed")));
     o->program = memory_copy(json_string_value(json_object_get(root, "program")));
-    // Later versions add fields, and older files lack some, so only the samples are required.
     json_decref(root);
+    // Later versions add fields, and older files lack some, so only the samples are required.
     return whole || err_set(e, ERR_USAGE, "%.500s/observed.json is not one of mailproof's", folder);
 }

@@ -37,7 +37,7 @@ static double percentile_ms(const struct histogram *h, double percentile)
     return h->total ? (double)histogram_percentile(h, percentile) / 1e6 : NAN;
 }
 
-// Adds a stage's mean over the tokens that were read in the interval.
+// Adds a stage's mean over the tokens that were read in the interval; a gap if none was.
 static void add_stage(json_t *columns, const char *name, const struct interval *i, int64_t sum_ns)
 {
     add_cell(columns, name, (double)sum_ns / (double)i->from_intended->total / 1e6);

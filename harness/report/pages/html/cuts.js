@@ -2,13 +2,15 @@
 // to right, the client's above, the server's below. The two halves of a message are the trials before
 // and after it. A click tells what a trial did.
 'use strict';
+// The worst first: an exchange has the state of its worst trial.
 const cutStates = {
   broken: 'an invariant broke', inconclusive: 'inconclusive', 'not reached': 'the message never came',
   holds: 'all invariants held', untried: 'not tried',
 };
 
 // Splits the messages into exchanges: the client asks, the server answers. A notification that comes
-// while nothing is asked stands alone.
+// while nothing is asked stands alone. Each message gets the text of its statement, by which broken
+// trials are grouped.
 function exchanges(messages) {
   const all = [];
   let asked = false;
