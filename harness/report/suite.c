@@ -61,8 +61,7 @@ int suite_severity_of(enum verdict v)
     return order[v];
 }
 
-// Adds two figures; one that is NAN, not measured, is left out.
-static double sum_measured(double a, double b)
+double suite_sum(double a, double b)
 {
     return isnan(a) ? b : isnan(b) ? a : a + b;
 }
@@ -91,8 +90,8 @@ void suite_end(struct suite *s, const struct suite_run *run)
         if (suite_severity_of(run->verdict) > suite_severity_of(r->verdict))
             r->verdict = run->verdict;
     }
-    r->lost = sum_measured(r->lost, run->lost);
-    r->duplicated = sum_measured(r->duplicated, run->duplicated);
+    r->lost = suite_sum(r->lost, run->lost);
+    r->duplicated = suite_sum(r->duplicated, run->duplicated);
     r->p50_ms = fmax(r->p50_ms, run->p50_ms); // fmax of a NAN and a number is the number
     r->p99_ms = fmax(r->p99_ms, run->p99_ms);
     // The row tells what broke in the worst run, whose verdict it shows.

@@ -72,6 +72,9 @@ void suite_show(struct suite *s, const struct progress *p);
 // Ends the running row's run, and copies its texts.
 void suite_end(struct suite *s, const struct suite_run *run);
 
+// Adds two figures; one that is NAN, not measured, is left out.
+double suite_sum(double a, double b);
+
 // Returns how bad a verdict is: 0 pass, more for a worse one.
 int suite_severity_of(enum verdict verdict);
 

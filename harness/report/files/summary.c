@@ -114,17 +114,12 @@ struct hour {
     const struct suite_run *worst;   // the first of its worst segments, whose page is linked
 };
 
-static double add_measured(double sum, double value)
-{
-    return isnan(value) ? sum : sum + value;
-}
-
 static void add_segment(struct hour *h, const struct suite_run *r)
 {
     h->segments++;
     h->passed += has_passed(r);
-    h->lost = add_measured(h->lost, r->lost);
-    h->duplicated = add_measured(h->duplicated, r->duplicated);
+    h->lost = suite_sum(h->lost, r->lost);
+    h->duplicated = suite_sum(h->duplicated, r->duplicated);
     h->p99_ms = fmax(h->p99_ms, r->p99_ms);
     // Only one segment of an hour is linked: the one that somebody will want to open.
     if (!h->worst || suite_severity(r) > suite_severity(h->worst))
