@@ -30,11 +30,11 @@ static void read_all(struct reader *r, struct rng *rng, const uint8_t *bytes, si
         size_t step = rng ? (size_t)rng_below(rng, 300) + 1 : len;
         step = step < len ? step : len;
         FUZZ_MUST(buf_append(&pending, bytes, step));
-        FUZZ_MUST(reader_lines(r, &pending, 0, &(struct reading){.read_ns = 1}));
+        reader_lines(r, &pending, 0, &(struct reading){.read_ns = 1});
         bytes += step;
         len -= step;
     }
-    FUZZ_MUST(reader_tail(r, &pending, 0, &(struct reading){.read_ns = 1}));
+    reader_tail(r, &pending, 0, &(struct reading){.read_ns = 1});
     buf_fini(&pending);
 }
 

@@ -27,7 +27,7 @@ static int by_token(const void *token, const void *txn)
     return t < x->first_token ? -1 : t >= x->first_token + x->rows;
 }
 
-bool change_find_txns(struct load *l)
+bool change_find_txns(struct load *l, struct err *e)
 {
     const struct plan *p = l->config->plan;
 
@@ -35,12 +35,14 @@ bool change_find_txns(struct load *l)
         return true;
     l->txn_of = calloc(p->change_count, sizeof *l->txn_of);
     l->reactivations = calloc(p->change_count, sizeof *l->reactivations);
-    for (size_t i = 0; l->txn_of && i < p->change_count; i++) {
+    if (!l->txn_of || !l->reactivations)
+        return err_memory_for(e, "%zu changes", p->change_count);
+    for (size_t i = 0; i < p->change_count; i++) {
         const struct plan_txn *txn =
             bsearch(&p->changes[i].token, p->txns, p->txn_count, sizeof *p->txns, by_token);
         l->txn_of[i] = (uint32_t)(txn - p->txns);
     }
-    return l->txn_of && l->reactivations;
+    return true;
 }
 
 static void give_up_change(struct load *l, size_t change)

@@ -82,9 +82,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     int64_t end_ns = l->config->start_ns;
 
     buf_init(&l->scratch, 4 << 20);
-    l->phase_end_ns = calloc(s->load_count + 1, sizeof *l->phase_end_ns);
-    if (!l->phase_end_ns)
-        return err_memory(e);
+    l->phase_end_ns = memory_zeroed(s->load_count, sizeof *l->phase_end_ns);
     // The phases share the connections. There are as many as the most demanding phase needs.
     for (size_t i = 0; i < s->load_count; i++) {
         size_t wanted = (size_t)s->load[i].connections;
@@ -92,10 +90,9 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
         l->phase_end_ns[i] = end_ns += s->load[i].for_ns;
     }
     l->next = l->config->first;
-    l->conns = calloc(l->conn_count, sizeof *l->conns);
-    *fds = calloc(l->conn_count, sizeof **fds);
-    return (l->conns && *fds && change_find_txns(l)) ||
-           err_memory_for(e, "%zu connections", l->conn_count);
+    l->conns = memory_zeroed(l->conn_count, sizeof *l->conns);
+    *fds = memory_zeroed(l->conn_count, sizeof **fds);
+    return change_find_txns(l, e);
 }
 
 static const struct load_phase *next_txn_phase(const struct load *l)

@@ -222,18 +222,16 @@ static bool open_worker(struct worker *w, const char *command, const struct scen
 struct remote *remote_open(const char *const *commands, unsigned count,
     const struct scenario *scenario, const struct plan *plan, struct err *e)
 {
-    struct remote *r = calloc(1, sizeof *r);
+    struct remote *r = memory_zeroed(1, sizeof *r);
     struct buf text;
 
     buf_init(&text, 16 << 20);
-    if (r) {
-        r->workers = calloc(count, sizeof *r->workers);
-        pthread_mutex_init(&r->lock, NULL);
-        r->plan = plan;
-    }
-    bool ok = (r && r->workers) || err_memory(e);
-    ok = ok && can_be_shared(scenario, plan, e) &&
-         (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
+    r->workers = memory_zeroed(count, sizeof *r->workers);
+    pthread_mutex_init(&r->lock, NULL);
+    r->plan = plan;
+    bool ok =
+        can_be_shared(scenario, plan, e) &&
+        (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];
         // Count the worker before it is opened, so that remote_free ends it even if that fails half

@@ -286,10 +286,8 @@ static bool serve_job(struct job *j, struct err *e)
 
 bool remote_serve(struct err *e)
 {
-    struct job *j = calloc(1, sizeof *j);
+    struct job *j = memory_zeroed(1, sizeof *j);
 
-    if (!j)
-        return err_memory(e);
     bool ok = channel_standard(&j->channel, e) && serve_job(j, e);
     channel_close(&j->channel);
     load_result_fini(&j->result);

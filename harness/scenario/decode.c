@@ -67,12 +67,6 @@ static bool refuse_unknown_keys(const struct table *t, const struct node *map, s
     return true;
 }
 
-bool decode_copy(char **to, const char *text, struct err *e)
-{
-    *to = strdup(text);
-    return *to || err_memory(e);
-}
-
 bool decode_want_scalar(const struct node *n, struct err *e)
 {
     if (n->kind != NODE_SCALAR)
@@ -131,7 +125,8 @@ static bool decode_string(const struct field *f, const struct node *n, void *slo
         return false;
     if (f->words && !word)
         return unknown_word(f, n, e);
-    return decode_copy(slot, n->text, e);
+    *(char **)slot = memory_copy(n->text);
+    return true;
 }
 
 static bool decode_strings(const struct field *f, const struct node *n, void *slot, struct err *e)
@@ -143,12 +138,12 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
     if (n->kind != NODE_LIST)
         return node_err(n, e, "this should be a list, such as [one, two]");
     // One more, for the NULL at the end. If an item fails, the owner frees the list.
-    *list = calloc(n->count + 1, sizeof **list);
-    if (!*list)
-        return err_memory(e);
-    for (const struct node *item = n->first; item; item = item->next, i++)
-        if (!decode_want_scalar(item, e) || !decode_copy(&(*list)[i], item->text, e))
+    *list = memory_zeroed(n->count + 1, sizeof **list);
+    for (const struct node *item = n->first; item; item = item->next) {
+        if (!decode_want_scalar(item, e))
             return false;
+        (*list)[i++] = memory_copy(item->text);
+    }
     return true;
 }
 
@@ -348,14 +343,14 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
     if (*ns >= f->min && *ns <= f->max)
         return true;
 
-    char text[64] = "";
     struct buf range;
-    buf_init(&range, sizeof text);
-    if (units_print_duration(&range, f->min) && buf_append_str(&range, " and ") &&
-        units_print_duration(&range, f->max) && buf_str(&range))
-        snprintf(text, sizeof text, "%s", range.data);
+    buf_init(&range, 64);
+    units_print_duration(&range, f->min);
+    buf_append_str(&range, " and ");
+    units_print_duration(&range, f->max);
+    node_err(n, e, "'%s' should lie between %s", n->text, buf_str(&range));
     buf_fini(&range);
-    return node_err(n, e, "'%s' should lie between %s", n->text, text);
+    return false;
 }
 
 static bool decode_verb(const struct field *f, const struct node *n, void *slot, struct err *e)
@@ -385,27 +380,14 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
     (void)f;
     if (n->kind != NODE_MAP)
         return node_err(n, e, "this should be a map, such as {name: value}");
-    settings->items = calloc(n->count + 1, sizeof *settings->items);
-    if (!settings->items)
-        return err_memory(e);
+    settings->items = memory_zeroed(n->count, sizeof *settings->items);
     for (const struct node *item = n->first; item; item = item->next) {
-        // The item counts before it is decoded, so that the owner frees it even when it is half
-        // made.
-        struct setting *s = &settings->items[settings->count++];
-        if (!decode_want_scalar(item, e) || !decode_copy(&s->name, item->key, e) ||
-            !decode_copy(&s->value, item->text, e))
+        if (!decode_want_scalar(item, e))
             return false;
+        settings->items[settings->count++] =
+            (struct setting){.name = memory_copy(item->key), .value = memory_copy(item->text)};
     }
     return true;
-}
-
-// Allocates one item more than the list has, so that an empty list is no special case.
-bool decode_new_array(const struct node *n, size_t size, void *slot, struct err *e)
-{
-    void *items = calloc(n->count + 1, size);
-
-    memcpy(slot, &items, sizeof items);
-    return items || err_memory(e);
 }
 
 // Decodes a list of maps. In the struct, the number of items stands right after the pointer to
@@ -413,14 +395,12 @@ bool decode_new_array(const struct node *n, size_t size, void *slot, struct err 
 static bool decode_items(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     size_t *count = (size_t *)((char *)slot + sizeof(void *));
-    char *items;
 
     if (n->kind != NODE_LIST)
         return node_err(n, e, "this should be a list: lines that begin with '- '");
-    if (!decode_new_array(n, f->table->size, slot, e))
-        return false;
+    char *items = memory_zeroed(n->count, f->table->size);
     // `slot` holds a pointer to items of the table's own type, so the pointer is copied as bytes.
-    memcpy(&items, slot, sizeof items);
+    memcpy(slot, &items, sizeof items);
     for (const struct node *item = n->first; item; item = item->next)
         if (!decode_map(f->table, item, items + (*count)++ * f->table->size, e))
             return false;

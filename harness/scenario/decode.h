@@ -9,12 +9,9 @@
 MUST_USE bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e);
 
 // Helpers for decoders in other files. decode_want_scalar checks that a value is neither a list nor
-// a map, and decode_want_line that it is also one line of text. decode_copy copies a string.
-// decode_new_array stores an array of n->count + 1 zeroed items in *slot.
+// a map, and decode_want_line that it is also one line of text.
 MUST_USE bool decode_want_scalar(const struct node *n, struct err *e);
 MUST_USE bool decode_want_line(const struct node *n, struct err *e);
-MUST_USE bool decode_copy(char **to, const char *text, struct err *e);
-MUST_USE bool decode_new_array(const struct node *n, size_t size, void *slot, struct err *e);
 
 // Decodes a list of the field's words into an int with their bits.
 MUST_USE bool decode_words(const struct field *f, const struct node *n, void *slot, struct err *e);

@@ -2,16 +2,11 @@
 
 struct node *node_new(enum node_kind kind, const char *text, const struct origin *origin)
 {
-    struct node *n = calloc(1, sizeof *n);
+    struct node *n = memory_zeroed(1, sizeof *n);
 
-    if (!n)
-        return NULL;
     n->kind = kind;
     n->origin = *origin;
-    if (text && !(n->text = strdup(text))) {
-        free(n);
-        return NULL;
-    }
+    n->text = memory_copy(text);
     return n;
 }
 
@@ -36,14 +31,12 @@ void node_free(struct node *n)
     free(n);
 }
 
-bool node_add(
+void node_add(
     struct node *parent, struct node *child, const char *key, const struct origin *key_origin)
 {
     assert(parent->kind != NODE_SCALAR && !child->parent);
     if (key) {
-        child->key = strdup(key);
-        if (!child->key)
-            return false;
+        child->key = memory_copy(key);
         child->key_origin = *key_origin;
     }
     child->parent = parent;
@@ -53,7 +46,6 @@ bool node_add(
         parent->first = child;
     parent->last = child;
     parent->count++;
-    return true;
 }
 
 void node_replace(struct node *n, struct node *with)

@@ -28,13 +28,12 @@ struct node {
     size_t count;               // number of children
 };
 
-// Makes a node without a parent; NULL without memory. `text` is copied.
+// Makes a node without a parent. `text` is copied; it may be NULL.
 struct node *node_new(enum node_kind kind, const char *text, const struct origin *origin);
 void node_free(struct node *n);
 
-// Appends a child. `key` is copied; in lists it may be NULL. False without memory; the caller
-// then still owns the child.
-MUST_USE bool node_add(
+// Appends a child, which `parent` owns from now on. `key` is copied; in lists it may be NULL.
+void node_add(
     struct node *parent, struct node *child, const char *key, const struct origin *key_origin);
 
 // Replaces the value of *n by that of *with, and frees `with`. *n keeps its key and its place in

@@ -25,14 +25,13 @@ bool objectives_decode_allow(const struct field *f, const struct node *n, void *
     (void)f;
     if (n->kind != NODE_MAP)
         return node_err(n, e, "this should be a map, such as {vanished: any}");
-    if (!decode_new_array(n, sizeof **items, items, e))
-        return false;
+    *items = memory_zeroed(n->count, sizeof **items);
     for (const struct node *item = n->first; item; item = item->next) {
         struct allowance *a = &(*items)[(*count)++];
         // true: among the metrics, only invariants can be broken.
-        if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
-            !decode_copy(&a->invariant, item->key, e))
+        if (!want_metric(item, true, e) || !decode_want_scalar(item, e))
             return false;
+        a->invariant = memory_copy(item->key);
         // This is the value of `any`. Anything else must be a number.
         a->most = INT64_MAX;
         if (strcmp(item->text, "any") != 0 && !units_count(item->text, &a->most, e))
@@ -50,14 +49,13 @@ bool objectives_decode_judged(
     (void)f;
     if (n->kind != NODE_MAP)
         return node_err(n, e, "this should be a map, such as {late: 50%%}");
-    if (!decode_new_array(n, sizeof **items, items, e))
-        return false;
+    *items = memory_zeroed(n->count, sizeof **items);
     for (const struct node *item = n->first; item; item = item->next) {
         struct judged_least *j = &(*items)[(*count)++];
         // true: among the metrics, only invariants are judged.
-        if (!want_metric(item, true, e) || !decode_want_scalar(item, e) ||
-            !decode_copy(&j->invariant, item->key, e))
+        if (!want_metric(item, true, e) || !decode_want_scalar(item, e))
             return false;
+        j->invariant = memory_copy(item->key);
         if (!units_share(item->text, &j->share, e))
             return node_err_here(item, e);
         // units_share also accepts more than 1.
@@ -98,17 +96,17 @@ bool objectives_decode_expect(
     (void)f;
     if (n->kind != NODE_MAP)
         return node_err(n, e, "this should be a map, such as {latency.p99: \"< 500ms\"}");
-    if (!decode_new_array(n, sizeof **items, items, e))
-        return false;
+    *items = memory_zeroed(n->count, sizeof **items);
     for (const struct node *item = n->first; item; item = item->next) {
         struct expectation *x = &(*items)[(*count)++];
         const struct metric *metric = want_metric(item, false, e);
         const char *operand;
 
-        // The text is kept as well as its parts, because reports quote it as it was written.
-        if (!metric || !decode_want_line(item, e) || !decode_copy(&x->metric, item->key, e) ||
-            !decode_copy(&x->want, item->text, e))
+        if (!metric || !decode_want_line(item, e))
             return false;
+        x->metric = memory_copy(item->key);
+        // The text is kept as well as its parts, because reports quote it as it was written.
+        x->want = memory_copy(item->text);
         if (!units_comparison(item->text, x->comparison, &operand, e) ||
             !decode_operand(metric->unit, operand, &x->value, e))
             return node_err_here(item, e);

@@ -75,10 +75,7 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
     bool list = w->path < w->end && isdigit((unsigned char)*w->path) && !below_free_name(w);
     struct node *n = node_new(list ? NODE_LIST : NODE_MAP, NULL, &w->origin);
 
-    if (n && !node_add(at, n, key, &w->origin)) {
-        node_free(n);
-        return NULL;
-    }
+    node_add(at, n, key, &w->origin);
     return n;
 }
 
@@ -86,8 +83,6 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
 // failure.
 static struct node *step_down(struct walk *w, struct node *at, const char *piece, struct err *e)
 {
-    struct node *n;
-
     if (at->kind == NODE_SCALAR) {
         set_err(w, e, "cannot set '%s', because the value above it is not a map", piece);
         return NULL;
@@ -104,15 +99,10 @@ static struct node *step_down(struct walk *w, struct node *at, const char *piece
                 NOUN(at->count, "item", "items"), at->count);
             return NULL;
         }
-        n = index < at->count ? node_item(at, index) : add_child(at, NULL, w);
-    } else {
-        n = node_child(at, piece);
-        if (!n)
-            n = add_child(at, piece, w);
+        return index < at->count ? node_item(at, index) : add_child(at, NULL, w);
     }
-    if (!n)
-        err_memory(e);
-    return n;
+    struct node *n = node_child(at, piece);
+    return n ? n : add_child(at, piece, w);
 }
 
 // Makes the node of the value after the '='. verbatim: the value is plain text, else it is YAML.
@@ -122,14 +112,9 @@ static struct node *parse_value(const struct walk *w, bool verbatim, struct err 
     struct node *n = NULL;
 
     // An empty value is an empty text. libyaml would call it an empty document.
-    if (verbatim || *value == '\0') {
-        n = node_new(NODE_SCALAR, value, &w->origin);
-        if (!n)
-            err_memory(e);
-    } else if (!parse_yaml(&n, value, strlen(value), &w->origin, e)) {
-        return NULL;
-    }
-    return n;
+    if (verbatim || *value == '\0')
+        return node_new(NODE_SCALAR, value, &w->origin);
+    return parse_yaml(&n, value, strlen(value), &w->origin, e) ? n : NULL;
 }
 
 bool override_apply(struct node *root, const char *set, const struct origin *place, struct err *e)

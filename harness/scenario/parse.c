@@ -178,9 +178,9 @@ static bool read_node_key(
     if (before)
         return origin_err(
             at, e, "'%s' is given twice; first in line %zu", text, before->key_origin.line);
-    r->key = strdup(text);
+    r->key = memory_copy(text);
     r->key_origin = *at;
-    return r->key || err_memory(e);
+    return true;
 }
 
 // Adds a node to the innermost open list or map, or makes it the root. Opens a new list or map.
@@ -197,14 +197,10 @@ static bool append_node(struct reader *r, const struct origin *at, enum node_kin
         return origin_err(at, e, "nested more than %d levels deep", NODE_DEPTH_MAX);
 
     struct node *n = node_new(kind, scalar ? (const char *)event->data.scalar.value : NULL, at);
-    if (!n)
-        return err_memory(e);
-    if (!r->open) {
+    if (r->open)
+        node_add(r->open, n, r->key, &r->key_origin);
+    else
         r->root = n;
-    } else if (!node_add(r->open, n, r->key, &r->key_origin)) {
-        node_free(n);
-        return err_memory(e);
-    }
     free(r->key);
     r->key = NULL;
     if (!scalar) {

@@ -39,8 +39,7 @@ bool quoted_decode(const struct field *f, const struct node *n, void *slot, stru
     // Without evidence, it is a plain list of words.
     if (n->kind != NODE_MAP)
         return decode_words(f, n, &q->flags, e);
-    if (!decode_new_array(n, sizeof *q->items, &q->items, e))
-        return false;
+    q->items = memory_zeroed(n->count, sizeof *q->items);
     for (const struct node *item = n->first; item; item = item->next) {
         const struct word *word = want_word(f, item, e);
         // The item counts before it is decoded, so that it is freed even when it is half decoded.

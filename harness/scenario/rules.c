@@ -308,17 +308,6 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
            check_bound(s, collector, "starts_within", s->collector.starts_within_ns, e);
 }
 
-static bool name_phase(struct load_phase *phase, size_t index, struct err *e)
-{
-    char name[32];
-
-    if (phase->name)
-        return true;
-    snprintf(name, sizeof name, "phase-%zu", index + 1);
-    phase->name = strdup(name);
-    return phase->name || err_memory(e);
-}
-
 // Checks that shares of the same tokens do not exceed the whole.
 static bool check_load_phase(const struct load_phase *phase, const struct node *n, struct err *e)
 {
@@ -372,8 +361,9 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         return node_err(load, e, "there should be at most %d phases", PHASES_MAX);
     for (size_t i = 0; i < s->load_count; i++) {
         const struct node *n = node_item(load, i);
-        if (!name_phase(&s->load[i], i, e) || !check_load_phase(&s->load[i], n, e) ||
-            !check_arrivals(&s->load[i], n, path, e))
+        if (!s->load[i].name)
+            s->load[i].name = memory_format("phase-%zu", i + 1);
+        if (!check_load_phase(&s->load[i], n, e) || !check_arrivals(&s->load[i], n, path, e))
             return false;
         if (i > 0 && s->load[i].backlog > 0)
             return node_key_err(node_child(n, "backlog"), e,

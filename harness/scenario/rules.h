@@ -8,8 +8,8 @@
 // Applies --scale: multiplies the length of the load and the times of the faults. The period of a
 // repeated fault stays, so that the collector has as long as before to recover each time; instead
 // the fault comes less or more often. No fault lasts longer than before, because it must end before
-// it comes again. Fails without memory.
-MUST_USE bool scale_scenario(struct scenario *s, double scale, struct err *e);
+// it comes again.
+void scale_scenario(struct scenario *s, double scale);
 
 // Refuses what a scenario of somebody else must not name. A scenario names commands, settings and
 // files, so its author could do whatever the user may. Call it before any of these files is opened.

@@ -13,7 +13,7 @@
 
 static bool read_scenario_file(struct buf *text, const char *path, struct err *e);
 static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e);
-static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e);
+static void keep_sets(struct scenario *s, const struct overrides *sets);
 static bool states_promises(const struct node *root);
 static bool is_ours(const char *path, const struct buf *text, const struct overrides *sets);
 static void make_one_line(struct err *e);
@@ -34,12 +34,15 @@ bool scenario_load(
     // The order matters. Options are applied before decoding, so that they obey the file's rules;
     // --scale before the rules, which check the scaled lengths; trust is checked before anything
     // opens a file that the scenario names.
-    ok = apply_overrides(root, sets, e) && decode_map(&scenario_table, root, s, e) &&
-         (!sets || sets->scale == 0 || scale_scenario(s, sets->scale, e)) &&
-         (!sets || is_ours(path, &text, sets) || trust_check(s, root, sets, e)) &&
-         check_scenario(s, root, path, e) && keep_sets(s, sets, e);
-    if (ok)
+    ok = apply_overrides(root, sets, e) && decode_map(&scenario_table, root, s, e);
+    if (ok && sets && sets->scale != 0)
+        scale_scenario(s, sets->scale);
+    ok = ok && (!sets || is_ours(path, &text, sets) || trust_check(s, root, sets, e)) &&
+         check_scenario(s, root, path, e);
+    if (ok) {
+        keep_sets(s, sets);
         needs_resolve(s, sets ? sets->collector : NULL, states_promises(root));
+    }
 out:
     node_free(root);
     buf_fini(&text);
@@ -54,9 +57,10 @@ bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
 {
     *s = (struct scenario){0};
     // In a file scenario.yaml, as a result folder has it, a scenario may have any name.
-    if (decode_map(&scenario_table, root, s, e) && check_scenario(s, root, "scenario.yaml", e) &&
-        keep_sets(s, NULL, e))
+    if (decode_map(&scenario_table, root, s, e) && check_scenario(s, root, "scenario.yaml", e)) {
+        keep_sets(s, NULL);
         return true;
+    }
     scenario_fini(s);
     make_one_line(e);
     return false;
@@ -97,18 +101,14 @@ static bool apply_overrides(struct node *root, const struct overrides *sets, str
 }
 
 // Keeps the options --set and --scale in the scenario, so that a result can name them.
-static bool keep_sets(struct scenario *s, const struct overrides *sets, struct err *e)
+static void keep_sets(struct scenario *s, const struct overrides *sets)
 {
     size_t count = sets ? sets->count : 0;
 
     s->scale = sets ? sets->scale : 0;
-    s->sets = calloc(count + 1, sizeof *s->sets);
-    for (size_t i = 0; s->sets && i < count; i++) {
-        s->sets[i] = strdup(sets->items[i]);
-        if (!s->sets[i])
-            return err_memory(e);
-    }
-    return s->sets || err_memory(e);
+    s->sets = memory_zeroed(count + 1, sizeof *s->sets);
+    for (size_t i = 0; i < count; i++)
+        s->sets[i] = memory_copy(sets->items[i]);
 }
 
 static bool states_promises(const struct node *root)
@@ -197,15 +197,12 @@ void scenario_fini(struct scenario *s)
     *s = (struct scenario){0};
 }
 
-bool scenario_replace(char **text, const char *fresh, struct err *e)
+void scenario_replace(char **text, const char *fresh)
 {
-    char *copy = strdup(fresh);
+    char *copy = memory_copy(fresh);
 
-    if (!copy)
-        return err_memory(e);
     free(*text);
     *text = copy;
-    return true;
 }
 
 bool scenario_has_tag(const struct scenario *s, const char *tag)

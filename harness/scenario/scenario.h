@@ -261,9 +261,8 @@ MUST_USE bool scenario_make(struct scenario *s, const struct node *root, struct 
 
 void scenario_fini(struct scenario *s);
 
-// Replaces one of the scenario's strings by a copy of `fresh`. Without memory it fails, and the
-// string stays.
-MUST_USE bool scenario_replace(char **text, const char *fresh, struct err *e);
+// Replaces one of the scenario's strings by a copy of `fresh`.
+void scenario_replace(char **text, const char *fresh);
 
 // Appends the resolved scenario as YAML: every key that this version knows, defaults included.
 // scenario_load makes the same struct of that text. False when `out` has failed.

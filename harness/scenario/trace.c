@@ -28,9 +28,9 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
 
 static bool add_time(struct load_phase *phase, int64_t at_ns, struct err *e)
 {
-    if (phase->trace_count == times_max ||
-        !array_grow(&phase->trace_ns, phase->trace_count, 1, sizeof at_ns))
+    if (phase->trace_count == times_max)
         return err_set(e, ERR_USAGE, "the trace is too long");
+    memory_grow(&phase->trace_ns, phase->trace_count, 1, sizeof at_ns);
     phase->trace_ns[phase->trace_count++] = at_ns;
     return true;
 }
@@ -62,7 +62,7 @@ static bool read_trace_line(struct load_phase *phase, char *text, size_t line, s
 bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e)
 {
     FILE *file = NULL;
-    char text[LINE_MAX_LEN + 1], copy_name[96];
+    char text[LINE_MAX_LEN + 1];
     size_t line = 0;
 
     if (!open_file(&file, phase->file, scenario_path, e))
@@ -77,10 +77,9 @@ bool trace_read(struct load_phase *phase, const char *scenario_path, struct err 
         return false;
     // From here on the phase names the copy in the result folder, so that the run can be repeated
     // even when the original has changed.
-    snprintf(copy_name, sizeof copy_name, "arrivals-%.64s.csv", phase->name);
     free(phase->file);
-    phase->file = strdup(copy_name);
-    return phase->file || err_memory(e);
+    phase->file = memory_format("arrivals-%.64s.csv", phase->name);
+    return true;
 }
 
 bool trace_write(const struct load_phase *phase, struct buf *out)

@@ -121,10 +121,9 @@ bool shrinking_scenario(
     if (!scenario_load(s, h->path, &h->sets, e))
         return false;
     sketch_apply(k, &h->whole, s);
-    if (scenario_replace(&s->name, h->name, e) && scenario_replace(&s->summary, summary, e))
-        return true;
-    scenario_fini(s);
-    return false;
+    scenario_replace(&s->name, h->name);
+    scenario_replace(&s->summary, summary);
+    return true;
 }
 
 // Writes the recorded arrivals of a phase to a file beside the output, and names this file in the
@@ -139,8 +138,8 @@ static bool write_trace(const struct shrinking *h, struct load_phase *p, struct 
     if (snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - h->output) + 1 : 0, h->output,
             name) >= (int)sizeof path)
         return err_set(e, ERR_USAGE, "--output: the path is too long");
-    return trace_write(p, &times) && scenario_replace(&p->file, name, e) &&
-           file_write("output", path, &times, e);
+    scenario_replace(&p->file, name);
+    return trace_write(p, &times) && file_write("output", path, &times, e);
 }
 
 // Writes the small scenario, and reads it again to be sure that it can be run.

@@ -3,20 +3,15 @@
 #include "story/event.h"
 
 // Adds a time in ms to the map, unless the map has this key already.
-static bool add_ms(struct node *map, const char *key, int64_t ns, struct err *e)
+static void add_ms(struct node *map, const char *key, int64_t ns)
 {
     char text[32];
-    struct node *n;
 
     if (node_child(map, key))
-        return true;
+        return;
     snprintf(text, sizeof text, "%lld.%06lldms", (long long)(ns / NS_PER_MS),
         (long long)(ns % NS_PER_MS));
-    n = node_new(NODE_SCALAR, text, &map->origin);
-    if (n && node_add(map, n, key, &map->origin))
-        return true;
-    node_free(n);
-    return err_memory(e);
+    node_add(map, node_new(NODE_SCALAR, text, &map->origin), key, &map->origin);
 }
 
 // Adds a fault's map to the scenario. The times of the event say when it comes and how long it
@@ -28,10 +23,7 @@ static bool add_spec(struct node *faults, const struct event *source, struct err
 
     if (!parse_yaml(&map, source->text, strlen(source->text), &source->origin, e))
         return false;
-    if (!node_add(faults, map, NULL, NULL)) {
-        node_free(map);
-        return err_memory(e);
-    }
+    node_add(faults, map, NULL, NULL);
     if (map->kind != NODE_MAP)
         return origin_err(&source->origin, e, "a fault is a map such as {do: reset}");
     event_complete(&event, &(struct default_context){0});
@@ -40,12 +32,12 @@ static bool add_spec(struct node *faults, const struct event *source, struct err
     int64_t lasts_ns = event.fault.ended_ns - event.fault.began_ns;
     // The scenario refuses a lasting fault without a length, and the story gives the length by
     // struck and undone.
-    if (v && (v->params & PARAM_NEEDS_FOR) &&
-        !add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS), e))
-        return false;
+    if (v && (v->params & PARAM_NEEDS_FOR))
+        add_ms(map, "for", clock_max(lasts_ns, NS_PER_MS));
     // A story can tell of a fault before the load, but a scenario cannot plan one: the fault is
     // planned at 0.
-    return add_ms(map, "at", clock_max(event.fault.planned_ns - STORY_START_NS, 0), e);
+    add_ms(map, "at", clock_max(event.fault.planned_ns - STORY_START_NS, 0));
+    return true;
 }
 
 bool story_specs(const struct event *events, size_t count, struct node *root, struct err *e)
@@ -53,10 +45,7 @@ bool story_specs(const struct event *events, size_t count, struct node *root, st
     static const struct origin here = {.file = "story", .line = 1, .column = 1};
     struct node *faults = node_new(NODE_LIST, NULL, &here);
 
-    if (!faults || !node_add(root, faults, "faults", &here)) {
-        node_free(faults);
-        return err_memory(e);
-    }
+    node_add(root, faults, "faults", &here);
     for (size_t i = 0; i < count; i++)
         if (events[i].kind == EVENT_FAULT && events[i].text && !add_spec(faults, &events[i], e))
             return false;

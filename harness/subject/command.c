@@ -1,7 +1,5 @@
 #include "subject/command.h"
 
-#include <stdarg.h>
-
 #include <libpq-fe.h>
 
 #include "os/other_user.h"
@@ -16,27 +14,12 @@ static const char reference_prefix[] = "MAILROOM_";
 
 #define KEY_STREAM 1000 // stream of random numbers that gives the key; the plan uses other streams
 
-static bool append_argument(char ***list, size_t *count, const char *fmt, ...) PRINTF_LIKE(3, 4);
-
-// Appends a string to a list that stays NULL-terminated. False when memory is short.
-static bool append_argument(char ***list, size_t *count, const char *fmt, ...)
+// Appends a copy of a string to a list that stays NULL-terminated.
+static void append_argument(char ***list, size_t *count, const char *text)
 {
-    va_list args;
-    char *text;
-
-    va_start(args, fmt);
-    int len = vasprintf(&text, fmt, args);
-    va_end(args);
-    if (len < 0)
-        return false;
-    // Room for the string and for the NULL after it.
-    if (!array_grow(list, *count, 2, sizeof text)) {
-        free(text);
-        return false;
-    }
-    (*list)[(*count)++] = text;
+    memory_grow(list, *count, 2, sizeof **list); // 2: the string and the NULL after it
+    (*list)[(*count)++] = memory_copy(text);
     (*list)[*count] = NULL;
-    return true;
 }
 
 // True when the table that `mailroom-collector --settings` prints has a row with this name. Offers
@@ -88,7 +71,6 @@ static bool make_argv(
 {
     char path[PATH_MAX];
     size_t count = 0;
-    bool ok = true;
 
     // The reference collector, if --collector names it, or neither --collector nor the scenario
     // names any.
@@ -97,18 +79,16 @@ static bool make_argv(
             return false;
         if (!check_reference_settings(path, &s->collector.env, e))
             return false;
-        ok = append_argument(&c->argv, &count, "%s", path);
+        append_argument(&c->argv, &count, path);
     } else if (collector) {
         // Split into words without a shell, so that quotes, stars and dollars have no special
         // meaning.
         command_line_split(&c->argv, &count, collector);
     } else {
-        for (char **arg = s->collector.command; ok && *arg; arg++)
-            ok = append_argument(&c->argv, &count, "%s", *arg);
+        for (char **arg = s->collector.command; *arg; arg++)
+            append_argument(&c->argv, &count, *arg);
     }
-    if (ok && !(c->argv && c->argv[0]))
-        return err_set(e, ERR_USAGE, "the collector's command names no program");
-    return ok || err_memory(e);
+    return count > 0 || err_set(e, ERR_USAGE, "the collector's command names no program");
 }
 
 // True when the scenario's environment sets the variable.
@@ -236,13 +216,12 @@ bool command_make_of_subject(struct command *c, const struct scenario *s, char *
     const char *conninfo, struct err *e)
 {
     size_t count = 0;
-    bool ok = true;
 
     *c = (struct command){0};
     make_key(c, s->seed);
-    for (char *const *arg = argv; ok && *arg; arg++)
-        ok = append_argument(&c->argv, &count, "%s", *arg);
-    return (ok || err_memory(e)) && make_env(c, s, conninfo, e);
+    for (char *const *arg = argv; *arg; arg++)
+        append_argument(&c->argv, &count, *arg);
+    return make_env(c, s, conninfo, e);
 }
 
 void command_fini(struct command *c)

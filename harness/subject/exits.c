@@ -168,14 +168,11 @@ void exits_reap(struct subject *s, struct instance *in)
 
     struct reading reading = {.read_ns = ended.ended_ns, .empty_ns = in->empty_ns};
     // Only a process that ended at TERM had the chance to end what it had started.
-    if (termed)
+    if (termed) {
         s->litter_ns = ended.ended_ns;
-    if (!reader_tail(&s->reader, &in->pending, in->process, &reading) ||
-        (termed && !litter_expect(&s->litter, in->process))) {
-        struct err e;
-        err_memory(&e);
-        serve_fail(s, &e);
+        litter_expect(&s->litter, in->process);
     }
+    reader_tail(&s->reader, &in->pending, in->process, &reading);
     if (out >= 0)
         close(out);
     close(in->pidfd);

@@ -71,7 +71,7 @@ char *identity_of(char *const *argv, const char *dir, const char *before)
         if (find_file(path, argv[i], dir, i == 0))
             append_file(&text, path);
     }
-    char *copy = buf_str(&text) ? strdup(text.data) : NULL;
+    char *copy = buf_str(&text) ? memory_copy(text.data) : NULL;
     buf_fini(&text);
     return copy;
 }

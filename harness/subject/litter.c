@@ -25,12 +25,10 @@ void litter_fini(struct litter *l)
     *l = (struct litter){0};
 }
 
-bool litter_expect(struct litter *l, uint32_t process)
+void litter_expect(struct litter *l, uint32_t process)
 {
-    if (!array_grow(&l->processes, l->count, 1, sizeof *l->processes))
-        return false;
+    memory_grow(&l->processes, l->count, 1, sizeof *l->processes);
     l->processes[l->count++] = process;
-    return true;
 }
 
 // True when the process was started with this variable. A process that has ended has no environment

@@ -26,8 +26,8 @@ struct litter {
 
 void litter_fini(struct litter *l); // accepts a zeroed struct
 
-// Remembers that this process has ended at TERM. False when memory is short.
-MUST_USE bool litter_expect(struct litter *l, uint32_t process);
+// Remembers that this process has ended at TERM.
+void litter_expect(struct litter *l, uint32_t process);
 
 // Looks for processes that the ended ones have left running, kills them after their grace, and
 // records in the log whatever can be decided now.

@@ -308,27 +308,21 @@ bool manifest_names(char ***names, struct err *e)
 {
     char folders[PATH_MAX], pattern[PATH_MAX];
     glob_t found = {0};
-    bool ok = true;
 
     *names = NULL;
     if (!manifest_folder(folders, e) || !path_join(pattern, folders, "*/subject.yaml", e))
         return false;
     // The result of glob is not needed: when it finds nothing, the list is empty.
     glob(pattern, 0, NULL, &found);
-    *names = calloc(found.gl_pathc + 1, sizeof **names);
-    for (size_t i = 0; *names && ok && i < found.gl_pathc; i++) {
+    *names = memory_zeroed(found.gl_pathc + 1, sizeof **names);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
         // A path is FOLDER/NAME/subject.yaml.
         char *end = strrchr(found.gl_pathv[i], '/');
         *end = '\0';
-        (*names)[i] = strdup(strrchr(found.gl_pathv[i], '/') + 1);
-        ok = (*names)[i];
+        (*names)[i] = memory_copy(strrchr(found.gl_pathv[i], '/') + 1);
     }
     globfree(&found);
-    if (*names && ok)
-        return true;
-    free_manifest_strings(*names);
-    *names = NULL;
-    return err_memory(e);
+    return true;
 }
 
 void manifest_names_free(char **names)

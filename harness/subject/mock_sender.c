@@ -62,16 +62,14 @@ void mock_sender_begin(struct mock_sender *s, int fd)
 
 // --- a heap of the answers that are due, the earliest first -----------------------
 
-// Adds an answer to the heap: moves it up from the end to its place. False when memory is short.
-static bool push_due(struct mock_sender *s, struct sender_due due)
+// Adds an answer to the heap: moves it up from the end to its place.
+static void push_due(struct mock_sender *s, struct sender_due due)
 {
-    if (!array_grow(&s->heap, s->count, 1, sizeof due))
-        return false;
+    memory_grow(&s->heap, s->count, 1, sizeof due);
     size_t at = s->count++;
     for (; at > 0 && s->heap[(at - 1) / 2].at_ns > due.at_ns; at = (at - 1) / 2)
         s->heap[at] = s->heap[(at - 1) / 2];
     s->heap[at] = due;
-    return true;
 }
 
 // Takes the earliest answer out of the heap, and moves the last one down from the top to its place.
@@ -122,7 +120,7 @@ static bool is_refused(enum reply reply, unsigned attempt)
     return reply == REPLY_PERMANENT ? attempt > 0 : reply != REPLY_SENT;
 }
 
-bool mock_sender_line(
+void mock_sender_line(
     struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood)
 {
     const struct line_record *l = &log->lines[line];
@@ -145,17 +143,15 @@ bool mock_sender_line(
         // This job's handler fails, so the queue must deliver the job again.
         if (s->jobs && is_refused(r.reply, attempt))
             d->flags |= DELIVERY_REFUSED;
-        if (is_reply_written(s, r.reply) &&
-            !push_due(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
-                             .line = line_number,
-                             .delivery = l->first_delivery + i,
-                             .place = i + 1,
-                             .reply = r.reply,
-                             .twice = r.twice,
-                             .oddly = r.oddly}))
-            return false;
+        if (is_reply_written(s, r.reply))
+            push_due(s, (struct sender_due){.at_ns = l->read_ns + r.delay_ns,
+                            .line = line_number,
+                            .delivery = l->first_delivery + i,
+                            .place = i + 1,
+                            .reply = r.reply,
+                            .twice = r.twice,
+                            .oddly = r.oddly});
     }
-    return true;
 }
 
 // Appends to `out` the answer for a queue's consumer.

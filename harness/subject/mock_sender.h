@@ -60,8 +60,8 @@ void mock_sender_fini(struct mock_sender *s); // closes the descriptor
 // earlier descriptor and forgets all answers to come. fd -1: serves no process.
 void mock_sender_begin(struct mock_sender *s, int fd);
 
-// Draws the answers to a line of the log. False when memory is short.
-bool mock_sender_line(
+// Draws the answers to a line of the log.
+void mock_sender_line(
     struct mock_sender *s, struct subject_log *log, uint32_t line, enum sender_mood mood);
 
 // Marks the jobs whose handlers wait for an answer as refused: their process has died, so the queue

@@ -32,9 +32,8 @@ static bool make_fresh(struct fresh *f, const struct subject *s, size_t tokens, 
         .seen_ns = calloc(tokens + 1, sizeof *f->seen_ns),
         .tries = calloc(tokens + 1, sizeof *f->tries),
     };
-    return (f->seen_ns && f->tries &&
-               array_grow(&f->processes, 0, instances, sizeof *f->processes)) ||
-           err_memory_for(e, "%zu tokens", tokens);
+    memory_grow(&f->processes, 0, instances, sizeof *f->processes);
+    return (f->seen_ns && f->tries) || err_memory_for(e, "%zu tokens", tokens);
 }
 
 static void free_fresh(struct fresh *f)

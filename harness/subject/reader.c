@@ -35,8 +35,7 @@ uint32_t reader_add_process(struct reader *r, const struct process_record *proce
 {
     struct subject_log *log = &r->log;
 
-    if (!array_grow(&log->processes, log->process_count, 1, sizeof *process))
-        return UINT32_MAX;
+    memory_grow(&log->processes, log->process_count, 1, sizeof *process);
     log->processes[log->process_count] = *process;
     return (uint32_t)log->process_count++;
 }
@@ -45,33 +44,27 @@ void reader_add_sample(struct reader *r, const struct process_sample *sample)
 {
     struct subject_log *log = &r->log;
 
-    if (!array_grow(&log->samples, log->sample_count, 1, sizeof *sample))
-        return;
+    memory_grow(&log->samples, log->sample_count, 1, sizeof *sample);
     log->samples[log->sample_count++] = *sample;
 }
 
-static bool add_delivery(struct reader *r, const struct delivery *delivery)
+static void add_delivery(struct reader *r, const struct delivery *delivery)
 {
     struct subject_log *log = &r->log;
 
-    if (!array_grow(&log->deliveries, log->delivery_count, 1, sizeof *delivery))
-        return false;
+    memory_grow(&log->deliveries, log->delivery_count, 1, sizeof *delivery);
     log->deliveries[log->delivery_count++] = *delivery;
-    return true;
 }
 
-// Adds a line to the log. False when memory is short.
-static bool add_line_record(struct reader *r, const struct line_record *line)
+static void add_line_record(struct reader *r, const struct line_record *line)
 {
     struct subject_log *log = &r->log;
 
-    if (!array_grow(&log->lines, log->line_count, 1, sizeof *line))
-        return false;
+    memory_grow(&log->lines, log->line_count, 1, sizeof *line);
     log->lines[log->line_count++] = *line;
     r->torn += line->state == LINE_TORN;
     // A torn line counts, too, because it shows that the process did some work.
     log->processes[line->process].lines++;
-    return true;
 }
 
 // Finds the token that a login or an e-mail address names, and the token's segment. False: it names
@@ -109,8 +102,8 @@ static bool note_earlier_token(struct reader *r, const char *login, size_t len, 
 }
 
 // Records the tokens that a line which cannot be parsed names. These tokens then count as torn and
-// not also as lost. False when memory is short.
-static bool add_named(struct reader *r, const char *line, size_t len)
+// not also as lost.
+static void add_named(struct reader *r, const char *line, size_t len)
 {
     uint32_t last = TOKEN_UNKNOWN; // the token found last, because an account's address and login
                                    // name the same token
@@ -121,12 +114,11 @@ static bool add_named(struct reader *r, const char *line, size_t len)
         // In a broken line a field may stand anywhere, so each field is tried as a name.
         struct delivery named = {.line = (uint32_t)r->log.line_count, .flags = DELIVERY_NAMED};
         bool found = find_planned(r, line + pos, field, &named.token);
-        if (found && named.token != last && !add_delivery(r, &named))
-            return false;
+        if (found && named.token != last)
+            add_delivery(r, &named);
         last = found ? named.token : last;
         pos += field + 1;
     }
-    return true;
 }
 
 // Finds the token by its login, or else by its address, and by its code among those of its account;
@@ -272,8 +264,8 @@ static void note_forged(struct reader *r, const struct decoded *t, uint32_t toke
 
 // Decodes a line and adds its tokens to the log. If one token cannot be decoded, the whole line is
 // torn: its other tokens do not count as delivered either, because a sender that reads line by line
-// would refuse the line. False when memory is short.
-static bool add_tokens(struct reader *r, const char *text, size_t len, struct line_record *line)
+// would refuse the line.
+static void add_tokens(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded token;
     size_t token_count, pos = 0;
@@ -286,26 +278,25 @@ static bool add_tokens(struct reader *r, const char *text, size_t len, struct li
         struct delivery d = make_delivery(r, &token, (uint32_t)r->log.line_count);
         if (!token.signature_ok)
             note_forged(r, &token, d.token, text);
-        if (!add_delivery(r, &d))
-            return false;
+        add_delivery(r, &d);
         line->tokens++;
     }
     if (fits && line->tokens == token_count) {
         mark_seen(r, line);
-        return true;
+        return;
     }
     note_torn(r, text, len, fits ? &token : NULL);
     // Take back the tokens that were added before the wrong one.
     r->log.delivery_count = line->first_delivery;
     line->tokens = 0;
     line->state = LINE_TORN;
-    return add_named(r, text, len);
+    add_named(r, text, len);
 }
 
 // Adds the delivery of a line such as "got 42 1": job 42 was delivered, at its first attempt. A job
 // has no fields of its own, so the delivery gets the fields that run/sql/facade.sql gives to every
-// job. False when memory is short.
-static bool add_job(struct reader *r, const char *text, size_t len, struct line_record *line)
+// job.
+static void add_job(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded job = {.action = 1, .email = "", .login = "", .code = "", .signature_ok = true};
     char login[NAMES_MAX], copy[48];
@@ -319,16 +310,14 @@ static bool add_job(struct reader *r, const char *text, size_t len, struct line_
         subject_note(&r->log, (uint32_t)r->log.line_count, TOKEN_UNKNOWN,
             "'%.40s' is neither 'got N ATTEMPT' nor 'done N'", copy);
         line->state = LINE_TORN;
-        return true;
+        return;
     }
     job.login = login;
     job.login_len = names_login(login, number);
     struct delivery d = make_delivery(r, &job, (uint32_t)r->log.line_count);
-    if (!add_delivery(r, &d))
-        return false;
+    add_delivery(r, &d);
     line->tokens = 1;
     mark_seen(r, line);
-    return true;
 }
 
 // True for a consumer's line "done N", which is not a delivery.
@@ -337,7 +326,7 @@ static bool is_completion(const struct reader *r, const char *text, size_t len)
     return r->jobs && len > 5 && memcmp(text, "done ", 5) == 0;
 }
 
-bool reader_lines(
+void reader_lines(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading)
 {
     size_t used = 0;
@@ -359,11 +348,10 @@ bool reader_lines(
             .state = LINE_WHOLE};
         if (is_completion(r, text, len))
             continue;
-        if (!(r->jobs ? add_job : add_tokens)(r, text, len, &line) || !add_line_record(r, &line))
-            return false;
+        (r->jobs ? add_job : add_tokens)(r, text, len, &line);
+        add_line_record(r, &line);
     }
     buf_consume(pending, used);
-    return true;
 }
 
 // Notes how an unfinished last line begins.
@@ -377,7 +365,7 @@ static void note_tail(struct reader *r, const char *text, size_t len)
         printable_text(text, len < 40 ? len : 40, begins, sizeof begins));
 }
 
-bool reader_tail(
+void reader_tail(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading)
 {
     const struct process_record *p = &r->log.processes[process];
@@ -394,10 +382,11 @@ bool reader_tail(
     };
 
     if (pending->len == 0)
-        return true;
-    if (!excused)
+        return;
+    if (!excused) {
         note_tail(r, pending->data, pending->len);
-    bool ok = (excused || add_named(r, pending->data, pending->len)) && add_line_record(r, &line);
+        add_named(r, pending->data, pending->len);
+    }
+    add_line_record(r, &line);
     buf_clear(pending);
-    return ok;
 }

@@ -36,10 +36,10 @@ MUST_USE bool reader_init(
     struct reader *r, const unsigned char *key, size_t token_count, struct err *e);
 void reader_fini(struct reader *r);
 
-// Appends a process to the log; returns its index, or UINT32_MAX when memory is short.
+// Appends a process to the log; returns its index.
 uint32_t reader_add_process(struct reader *r, const struct process_record *process);
 
-// Appends a sample to the log, or drops it when memory is short.
+// Appends a sample to the log.
 void reader_add_sample(struct reader *r, const struct process_sample *sample);
 
 // When the bytes of the buffer `pending` were read, and when they can have been written.
@@ -51,8 +51,8 @@ struct reading {
     int64_t seen_ns;
 };
 
-// Moves the whole lines from `pending` to the log. False when memory is short.
-MUST_USE bool reader_lines(
+// Moves the whole lines from `pending` to the log.
+void reader_lines(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading);
 
 // True when the collector wrote more than the limits above allow; e says what.
@@ -62,7 +62,6 @@ MUST_USE bool reader_is_flooded(const struct reader *r, struct err *e);
 // for their next delivery.
 void reader_refuse(struct reader *r, uint32_t line);
 
-// Records a last line without a newline, if `pending` holds one after the process has ended. False
-// when memory is short.
-MUST_USE bool reader_tail(
+// Records a last line without a newline, if `pending` holds one after the process has ended.
+void reader_tail(
     struct reader *r, struct buf *pending, uint32_t process, const struct reading *reading);

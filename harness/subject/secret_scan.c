@@ -75,46 +75,41 @@ static unsigned char base64_letter(int c)
 
 // --- reading a log ----------------------------------------------------------------------
 
-// Keeps a hash; 0 stands for no hash. False when memory is short.
-static bool keep_hash(struct secret_scan *t, uint64_t hash)
+// Keeps a hash; 0 stands for no hash.
+static void keep_hash(struct secret_scan *t, uint64_t hash)
 {
     // Beyond the limit, hashes are dropped, because a log full of long rows must not fill the
     // memory.
     if (hash == 0 || t->count >= SECRET_SCAN_HASHES_MAX)
-        return true;
-    if (!array_grow(&t->hashes, t->count, 1, sizeof *t->hashes))
-        return false;
+        return;
+    memory_grow(&t->hashes, t->count, 1, sizeof *t->hashes);
     t->hashes[t->count++] = hash;
-    return true;
 }
 
-// Adds a letter to the row, or ends the row. False when memory is short.
-static bool take_letter(struct secret_scan *t, struct row *r, size_t window, unsigned char letter)
+// Adds a letter to the row, or ends the row.
+static void take_letter(struct secret_scan *t, struct row *r, size_t window, unsigned char letter)
 {
     if (letter == 0) {
         // 0 stands for a character that no secret in this form contains; it ends the row.
         r->len = 0;
         r->hash = 0;
-        return true;
+        return;
     }
-    return keep_hash(t, roll_hash(r, window, letter));
+    keep_hash(t, roll_hash(r, window, letter));
 }
 
-// Reads up to SECRET_SCAN_BYTES_MAX bytes and keeps the hashes of both forms, hex and base64. False
-// when memory is short.
-static bool read_part(struct secret_scan *t, FILE *file)
+// Reads up to SECRET_SCAN_BYTES_MAX bytes and keeps the hashes of both forms, hex and base64.
+static void read_part(struct secret_scan *t, FILE *file)
 {
     struct row hex = {0}, base64 = {0};
-    bool ok = true;
 
-    for (uint64_t i = 0; ok && i < SECRET_SCAN_BYTES_MAX; i++) {
+    for (uint64_t i = 0; i < SECRET_SCAN_BYTES_MAX; i++) {
         int c = getc_unlocked(file);
         if (c == EOF)
             break;
-        ok = take_letter(t, &hex, HEX_LEN, hex_letter(c)) &&
-             take_letter(t, &base64, BASE64_LEN, base64_letter(c));
+        take_letter(t, &hex, HEX_LEN, hex_letter(c));
+        take_letter(t, &base64, BASE64_LEN, base64_letter(c));
     }
-    return ok;
 }
 
 static int compare_hashes(const void *a, const void *b)
@@ -128,20 +123,24 @@ bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e)
 {
     const long part_max = (long)SECRET_SCAN_BYTES_MAX;
     FILE *file = fopen(path, "re");
+    bool ok = true;
 
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
-    bool ok = read_part(t, file);
+    read_part(t, file);
     // A log longer than SECRET_SCAN_BYTES_MAX is read at its end, too. If it is longer than twice
     // that, its middle is skipped.
-    if (ok && fseek(file, 0, SEEK_END) == 0 && ftell(file) > part_max) {
+    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > part_max) {
         long rest = ftell(file) - part_max;
-        ok = fseek(file, rest < part_max ? -rest : -part_max, SEEK_END) == 0 && read_part(t, file);
+        ok = fseek(file, rest < part_max ? -rest : -part_max, SEEK_END) == 0 ||
+             err_sys(e, ERR_SYSTEM, "cannot read %s", path);
+        if (ok)
+            read_part(t, file);
     }
     fclose(file);
     if (t->count > 0)
         qsort(t->hashes, t->count, sizeof *t->hashes, compare_hashes);
-    return ok || err_memory(e);
+    return ok;
 }
 
 void secret_scan_fini(struct secret_scan *t)

@@ -71,23 +71,21 @@ static struct reading reading_of(struct subject *s, struct instance *in, int64_t
     return reading;
 }
 
-// Records the whole lines that have arrived, and draws the answers to them. False when memory is
-// short.
-static bool take_subject_lines(struct subject *s, struct instance *in, int64_t now)
+// Records the whole lines that have arrived, and draws the answers to them.
+static void take_subject_lines(struct subject *s, struct instance *in, int64_t now)
 {
     uint32_t line = (uint32_t)s->reader.log.line_count;
     struct reading reading = reading_of(s, in, now);
-    bool ok = reader_lines(&s->reader, &in->pending, in->process, &reading);
 
+    reader_lines(&s->reader, &in->pending, in->process, &reading);
     if (!s->config.sender)
-        return ok;
+        return;
     enum sender_mood mood = update_sender(s, in);
-    for (; ok && line < s->reader.log.line_count; line++) {
-        ok = mock_sender_line(&in->sender, &s->reader.log, line, mood);
+    for (; line < s->reader.log.line_count; line++) {
+        mock_sender_line(&in->sender, &s->reader.log, line, mood);
         // A job that was refused must come again, so this reading of it does not count.
         reader_refuse(&s->reader, line);
     }
-    return ok;
 }
 
 // Notes that the sender died. If its process then ends with exit code 74 or 78, this end counts as
@@ -148,11 +146,7 @@ static bool serve_drain_pipe(struct subject *s, struct instance *in, size_t *lim
         // These counters are read by other threads without the lock.
         atomic_fetch_add(&in->read, (uint64_t)got);
         atomic_fetch_add(&s->bytes, (uint64_t)got);
-        if (!take_subject_lines(s, in, now)) {
-            err_memory(&e);
-            serve_fail(s, &e);
-            return false;
-        }
+        take_subject_lines(s, in, now);
         // The read got less than it asked for, so it emptied the pipe. What is read later was
         // written after the call.
         if ((size_t)got < chunk)
@@ -335,16 +329,10 @@ static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t 
 static void serve_until_done(struct subject *s)
 {
     size_t count = 2 * (size_t)s->config.instances + 1;
-    struct pollfd *fds = calloc(count, sizeof *fds);
+    struct pollfd *fds = memory_zeroed(count, sizeof *fds);
     int64_t sample_at_ns = 0;
     char bytes[64];
-    struct err e;
 
-    if (!fds) {
-        err_memory(&e);
-        serve_fail(s, &e);
-        return;
-    }
     while (!all_done(s)) {
         int64_t now = clock_now_ns();
         int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);

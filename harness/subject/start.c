@@ -54,8 +54,7 @@ static bool make_instance_pipes(int out[2], int in[2], bool with_in, struct err 
     return true;
 }
 
-// Enters a started process into the log and the instance. False when the process cannot be watched
-// or memory is short.
+// Enters a started process into the log and the instance. False when the process cannot be watched.
 static bool enter_instance(
     struct subject *s, struct instance *in, const struct process_record *p, int out)
 {
@@ -65,9 +64,8 @@ static bool enter_instance(
     in->pidfd = pidfd_open(p->pid, 0);
 
     pthread_mutex_lock(&s->lock);
-    in->process = in->pidfd < 0 ? UINT32_MAX : reader_add_process(&s->reader, p);
-    bool known = in->process != UINT32_MAX;
-    if (known) {
+    if (in->pidfd >= 0) {
+        in->process = reader_add_process(&s->reader, p);
         in->out = out;
         in->pid = p->pid;
         in->closed = in->close_asked = in->sender_killed = in->termed = false;
@@ -83,7 +81,7 @@ static bool enter_instance(
         }
     }
     pthread_mutex_unlock(&s->lock);
-    return known;
+    return in->pidfd >= 0;
 }
 
 // Starts a process with its mark as the last variable of the environment. Returns its pid, or -1.
@@ -100,11 +98,7 @@ static pid_t start_marked(
         return process_start(spec, e);
     while (s->config.env[count])
         count++;
-    const char **env = calloc(count + 2, sizeof *env);
-    if (!env) {
-        err_memory(e);
-        return -1;
-    }
+    const char **env = memory_zeroed(count + 2, sizeof *env);
     memcpy(env, s->config.env, count * sizeof *env);
     litter_mark(mark, index, started_ns);
     env[count] = mark;

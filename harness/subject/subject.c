@@ -298,11 +298,11 @@ bool subject_begin_log(struct subject *s, const struct subject_new_log *to, stru
 // Allocates the instances, none of which has a process yet, and opens their logs.
 static bool make_instances(struct subject *s, struct err *e)
 {
-    s->instances = calloc((size_t)s->config.instances, sizeof *s->instances);
+    s->instances = memory_zeroed((size_t)s->config.instances, sizeof *s->instances);
     // + 1, because calloc may return NULL for no items.
     s->tries = calloc(s->config.token_count + 1, sizeof *s->tries);
-    if (!s->instances || !s->tries)
-        return err_memory(e);
+    if (!s->tries)
+        return err_memory_for(e, "%zu tokens", s->config.token_count);
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
         char name[64], path[PATH_MAX] = "/dev/null";
@@ -324,12 +324,8 @@ static bool make_instances(struct subject *s, struct err *e)
 
 struct subject *subject_start(const struct subject_config *config, struct err *e)
 {
-    struct subject *s = calloc(1, sizeof *s);
+    struct subject *s = memory_zeroed(1, sizeof *s);
 
-    if (!s) {
-        err_memory(e);
-        return NULL;
-    }
     s->config = *config;
     s->wake[0] = s->wake[1] = -1;
     pthread_mutex_init(&s->lock, NULL);
@@ -366,7 +362,7 @@ void subject_stop(struct subject *s, int64_t grace_ns)
 {
     if (!s || !s->started)
         return;
-    pid_t *pids = calloc((size_t)s->config.instances, sizeof *pids);
+    pid_t *pids = memory_zeroed((size_t)s->config.instances, sizeof *pids);
     int64_t deadline = clock_now_ns() + grace_ns;
 
     pthread_mutex_lock(&s->lock);
@@ -376,17 +372,15 @@ void subject_stop(struct subject *s, int64_t grace_ns)
         s->instances[i].pace.rate = READER_UNLIMITED;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
-    if (pids) {
-        subject_signal(s, -1, SIGTERM, pids);
-        // A process that a fault has stopped with STOP obeys TERM only after CONT.
-        subject_signal(s, -1, SIGCONT, pids);
-        while (!is_subject_done(s) && clock_now_ns() < deadline)
-            usleep(2000);
-        pthread_mutex_lock(&s->lock);
-        s->killing = true;
-        pthread_mutex_unlock(&s->lock);
-        subject_signal(s, -1, SIGKILL, pids);
-    }
+    subject_signal(s, -1, SIGTERM, pids);
+    // A process that a fault has stopped with STOP obeys TERM only after CONT.
+    subject_signal(s, -1, SIGCONT, pids);
+    while (!is_subject_done(s) && clock_now_ns() < deadline)
+        usleep(2000);
+    pthread_mutex_lock(&s->lock);
+    s->killing = true;
+    pthread_mutex_unlock(&s->lock);
+    subject_signal(s, -1, SIGKILL, pids);
     free(pids);
     pthread_join(s->thread, NULL);
     s->started = false;
