@@ -228,6 +228,10 @@ bool units_comparison(const char *text, char comparison[3], const char **operand
 
 bool units_print_duration(struct buf *out, int64_t ns)
 {
+    if (ns < 0) {
+        buf_append_char(out, '-');
+        ns = -ns;
+    }
     // Tries seconds first, then shorter units, but skips a unit in which the number would have more
     // digits than read_digits takes.
     for (size_t i = 3; i-- > 0;) // units[2] is a second

@@ -34,6 +34,7 @@ MUST_USE bool units_rate(const char *text, double *from, double *to, struct err 
 MUST_USE bool units_comparison(
     const char *text, char comparison[3], const char **operand, struct err *e);
 
-// Append a short text that reads back as the same value. False when `out` has failed.
+// Append a short text that reads back as the same value; a duration below 0 begins with '-', which
+// the reader of the field must take off. False when `out` has failed.
 bool units_print_duration(struct buf *out, int64_t ns);
 bool units_print_number(struct buf *out, double number);

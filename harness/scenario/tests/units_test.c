@@ -57,6 +57,11 @@ static void writes_what_it_reads(void **state)
         buf_clear(&out);
         assert_true(units_print_duration(&out, ns));
         assert_string_equal(buf_str(&out), durations[i]);
+        // A clock may step back.
+        buf_clear(&out);
+        assert_true(units_print_duration(&out, -ns));
+        assert_string_equal(buf_str(&out) + (ns > 0), durations[i]);
+        assert_true(ns == 0 || out.data[0] == '-');
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         double number;
