@@ -49,7 +49,8 @@ static bool below_free_name(const struct walk *w)
     return false;
 }
 
-// Copies the next piece of the path, and moves past it. False when the piece is empty or too long.
+// Copies the next piece of the path, and moves past it. False when the piece is empty or too long,
+// or when the path ends in a '.' after it.
 static bool next_piece(struct walk *w, char *piece, size_t size)
 {
     // Names of metrics and settings have dots of their own, so below these keys the rest is one
@@ -60,7 +61,7 @@ static bool next_piece(struct walk *w, char *piece, size_t size)
     while (p < w->end && (one_piece || *p != '.'))
         p++;
     size_t len = (size_t)(p - w->path);
-    if (len == 0 || len >= size)
+    if (len == 0 || len >= size || p + 1 == w->end)
         return false;
     memcpy(piece, w->path, len);
     piece[len] = '\0';

@@ -229,6 +229,8 @@ static void errors_name_the_override(void **state)
         {"load.0.for", "--set load.0.for: write a key, '=' and a value, such as load.0.for=1s"},
         {"=1", "--set =1: write a key, '=' and a value, such as load.0.for=1s"},
         {"load..for=1s", "--set load..for=1s: this is not a path; write one such as load.0.for"},
+        {"seed.=5", "--set seed.=5: this is not a path; write one such as load.0.for"},
+        {"expect.=1", "--set expect.=1: this is not a path; write one such as load.0.for"},
         {"load.0.for=20",
             "--set load.0.for=20: load.0.for: '20' has no unit; write a duration such "
             "as 20s, 300ms or 5m"},
