@@ -66,7 +66,7 @@ static void finish_change(struct load *l, struct conn *c, bool answered, int64_t
     if (r->ended_ns == 0) { // this was the first half
         r->outcome = answered && !c->failed && !c->warned ? TXN_COMMITTED : TXN_UNKNOWN;
         r->ended_ns = now;
-    } else if (r->back_sent_ns) {
+    } else {
         r->back_ended_ns = now;
     }
     l->changes_ended++;

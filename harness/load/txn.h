@@ -19,7 +19,6 @@ bool txn_ends_at_once(const struct plan_txn *txn);
 
 // Sends the statements and a Sync, and before the Sync the transaction's end if it is due at once.
 // Makes the arrays in `scratch`. Not for a transaction that copies.
-struct buf;
 bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch);
 

@@ -19,14 +19,11 @@
 
 // Kills and reaps a process that the harness cannot watch, as if it had never been started. Always
 // returns false, with the error.
-static bool undo_launch(struct instance *in, pid_t pid, int out, struct err *e)
+static bool undo_launch(pid_t pid, int out, struct err *e)
 {
     process_signal_group(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     close(out);
-    if (in->pidfd >= 0)
-        close(in->pidfd);
-    in->pidfd = -1;
     return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
 }
 
@@ -139,7 +136,7 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
         mock_sender_begin(&in->sender, -1);
         return false;
     }
-    return enter_instance(s, in, &record, out[0]) || undo_launch(in, record.pid, out[0], e);
+    return enter_instance(s, in, &record, out[0]) || undo_launch(record.pid, out[0], e);
 }
 
 // True when the command itself cannot be executed.

@@ -129,7 +129,7 @@ void subject_log_fini(struct subject_log *log); // accepts a zeroed struct
 
 // Adds a note if there is still room.
 void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+    PRINTF_LIKE(4, 5);
 
 struct subject_config {
     char *const *command;     // argv
