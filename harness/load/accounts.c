@@ -94,7 +94,7 @@ bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
     struct accounts a = {.conn = conn};
     bool ok = !has_bad_names(plan) || allow_bad_names(conn, e);
 
-    buf_init(&a.emails, 32 << 20);
+    buf_init(&a.emails, 32 << 20); // either has room for INSERT_EVERY of the longest names
     buf_init(&a.logins, 32 << 20);
     for (size_t i = 0; ok && i < plan->txn_count; i++) {
         const struct plan_txn *txn = &plan->txns[i];

@@ -185,7 +185,8 @@ static void handle_sync(struct load *l, struct conn *c, int64_t now)
 
     if (c->failed) {
         // After an error the server skips all statements up to the Sync, and so a COMMIT, too. A
-        // transaction that began with BEGIN is then still open, and its end is sent once more.
+        // transaction that began with BEGIN is then still open, so its end is sent, with a Sync
+        // whose answer comes here again. In a failed transaction even COMMIT rolls back.
         if (PQtransactionStatus(c->pg) == PQTRANS_IDLE)
             finish_txn(l, c, TXN_ROLLED_BACK, now);
         else if (!txn_send_end(c->pg, txn))
@@ -223,7 +224,7 @@ void conn_open(struct load *l, struct conn *c, int64_t now)
     c->demoted = false;
     c->until_ns = now + reach_limit_ns;
     c->polling = PGRES_POLLING_WRITING;
-    c->pg = PQconnectStartParams(keys, values, 1);
+    c->pg = PQconnectStartParams(keys, values, 1); // 1: dbname is a conninfo
     if (!c->pg || PQstatus(c->pg) == CONNECTION_BAD)
         conn_close(l, c, now);
     else

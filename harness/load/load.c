@@ -81,7 +81,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     const struct scenario *s = l->config->scenario;
     int64_t end_ns = l->config->start_ns;
 
-    buf_init(&l->scratch, 4 << 20);
+    buf_init(&l->scratch, 4 << 20); // more than the names of 1,000 rows, the longest transaction
     l->phase_end_ns = memory_zeroed(s->load_count, sizeof *l->phase_end_ns);
     // The phases share the connections. There are as many as the most demanding phase needs.
     for (size_t i = 0; i < s->load_count; i++) {

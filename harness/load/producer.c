@@ -176,8 +176,8 @@ static void handle_put_answers(struct producer *p, int64_t now)
 }
 
 // Reads what the client has written and handles it. Stops after about ROUND_MAX bytes, because the
-// client may write faster than this loop reads. Returns false at the end of the client's output, or
-// when it cannot be read.
+// client may write faster than this loop reads. Returns false at the end of the client's output,
+// when it cannot be read, or when a line is longer than RECEIVED_MAX.
 static bool read_producer_answers(struct producer *p)
 {
     const size_t chunk = 4096;

@@ -126,6 +126,7 @@ static bool read_plan_in_folder(struct job *j, struct err *e)
 static bool answer_time_questions(struct job *j, char line[CHANNEL_LINE_MAX], struct err *e)
 {
     for (;;) {
+        // After a signal, channel_line below still waits, but not longer than for a silent run.
         while (!interrupt_signal() && !channel_has_input(&j->channel, 100)) {
         }
         if (!channel_line(&j->channel, line, e))

@@ -2,7 +2,7 @@
 
 #include <endian.h>
 
-#define STALLS_SENT_MAX 100000
+#define STALLS_SENT_MAX 100000 // further stalls count in the figures only
 
 // A struct txn_record as it is sent. The times are in ns.
 struct worker_result_record {

@@ -8,8 +8,8 @@
 #include "load/channel.h"
 #include "load/remote.h"
 
-#define WORKER_GREETING "mailproof-load 3"
-#define WORKER_FILE_MAX (512u << 20) // largest file that a run may send
+#define WORKER_GREETING "mailproof-load 3" // a worker's first line, with the protocol's version
+#define WORKER_FILE_MAX (512u << 20)       // largest file that a run may send
 #define WORKER_SCENARIO "scenario.yaml"
 
 // Sends the result: what load_run has recorded of the worker's part.

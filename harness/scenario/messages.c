@@ -79,9 +79,10 @@ static bool find_message(struct message_kind *kind, const char *name, struct err
     for (size_t i = 0; i < MESSAGES; i++) {
         if (table[i].sender != kind->sender)
             continue;
-        kind->type = table[i].type;
-        if (strcmp(table[i].name, name) == 0)
+        if (strcmp(table[i].name, name) == 0) {
+            kind->type = table[i].type;
             return true;
+        }
         suggest_offer(&near, table[i].name);
     }
     return err_set(e, ERR_USAGE, "'%s' is not a message that a %s sends%s", name,

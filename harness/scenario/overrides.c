@@ -69,6 +69,7 @@ static bool next_piece(struct walk *w, char *piece, size_t size)
     return true;
 }
 
+// Adds a node on the way to the value, below the list or map `at`, and returns it.
 static struct node *add_child(struct node *at, const char *key, const struct walk *w)
 {
     // If the next piece is a number, the new node is a list. The kind of the last node does not

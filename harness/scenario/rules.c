@@ -7,7 +7,7 @@
 #include "scenario/trace.h"
 
 #define PHASES_MAX 100  // because a phase's number is one byte in the plan
-#define SETTING_MAX 255 // because a YAML key without a '?' has at most 1,024 bytes
+#define SETTING_MAX 255 // well below 1,024 bytes, the most that a YAML key without a '?' may have
 
 static bool check_name(
     const struct scenario *s, const struct node *root, const char *path, struct err *e);

@@ -125,7 +125,7 @@ static void write_text(const char *text, struct buf *out)
             buf_printf(out, "\\%c", (char)c);
         else if (utf8_prints(c))
             buf_append(out, start, (size_t)(text - start));
-        else // no character above U+FFFF comes here
+        else // all characters above U+FFFF print, so four digits do
             buf_printf(out, "\\u%04X", (unsigned)c);
     }
     buf_append_char(out, '"');

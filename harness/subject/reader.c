@@ -212,7 +212,7 @@ static const char *printable_text(const char *text, size_t len, char *out, size_
 {
     size_t used = 0;
 
-    for (size_t i = 0; i < len && used + 5 < size; i++) {
+    for (size_t i = 0; i < len && used + 5 < size; i++) { // 5: room for \xNN and the NUL
         unsigned char c = (unsigned char)text[i];
         if (c >= ' ' && c < 0x7f)
             out[used++] = (char)c;
