@@ -46,32 +46,30 @@ static bool file_checksum(const char *path, unsigned char *sum)
 }
 
 // Appends a file's name and the beginning of its checksum; nothing if it cannot be read.
-static void append_file(struct buf *out, const char *path)
+static void append_file(char **text, const char *path)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
+    char shown[2 * CHECKSUM_SHOWN + 1], *before = *text;
     const char *slash = strrchr(path, '/');
 
     if (!file_checksum(path, sum))
         return;
-    buf_printf(out, "%s%s sha256:", out->len ? ", " : "", slash ? slash + 1 : path);
     for (size_t i = 0; i < CHECKSUM_SHOWN; i++)
-        buf_printf(out, "%02x", sum[i]);
+        snprintf(shown + 2 * i, 3, "%02x", sum[i]);
+    *text = memory_format(
+        "%s%s%s sha256:%s", before, *before ? ", " : "", slash ? slash + 1 : path, shown);
+    free(before);
 }
 
 char *identity_of(char *const *argv, const char *dir, const char *before)
 {
-    char path[PATH_MAX];
-    struct buf text;
+    char path[PATH_MAX], *text = memory_copy(before ? before : "");
 
-    buf_init(&text, 1 << 16);
-    buf_append_str(&text, before ? before : "");
     // In `python3 collector.py` the script is the tested program. Without the script's checksum,
     // two versions of it would look alike.
     for (size_t i = 0; argv && argv[i] && i < WORDS_MAX; i++) {
         if (find_file(path, argv[i], dir, i == 0))
             append_file(&text, path);
     }
-    char *copy = buf_str(&text) ? memory_copy(text.data) : NULL;
-    buf_fini(&text);
-    return copy;
+    return text;
 }
