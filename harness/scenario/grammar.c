@@ -14,7 +14,7 @@
 #define MINUTE (60 * NS_PER_S)
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
-#define LOAD_MAX (100 * DAY)              // 100 phases of a day each
+#define LOAD_MAX (100 * PHASE_NS_MAX)     // 100 phases
 #define SEED_MAX ((INT64_C(1) << 53) - 1) // the largest seed; every JSON reader keeps it exact
 
 // FIELD_RATE, FIELD_ITEMS and similar types fill two or three members, which must stand right after
@@ -343,7 +343,7 @@ static bool has_arrivals(const void *phase)
 
 static const struct field load_fields[] = {
     {"name", FIELD_STRING, PHASE(name), .optional = true, .help = "the phase's name"},
-    {"for", FIELD_DURATION, PHASE(for_ns), .min = NS_PER_MS, .max = DAY,
+    {"for", FIELD_DURATION, PHASE(for_ns), .min = NS_PER_MS, .max = PHASE_NS_MAX,
         .help = "how long it lasts"},
     {"rate", FIELD_RATE, PHASE(rate_from), .optional = true, .min = 0, .max = 1000000,
         .words = rates, .written = has_rate,
@@ -375,7 +375,7 @@ static const struct field load_fields[] = {
         .help =
             "how accounts are inserted: row; savepoint (one per row, some rolled back to and tried "
             "again); copy; or upsert (ON CONFLICT DO NOTHING, a fifth of them conflicts)"},
-    {"backlog", FIELD_INT, PHASE(backlog), .default_text = "0", .min = 0, .max = 10000000,
+    {"backlog", FIELD_INT, PHASE(backlog), .default_text = "0", .min = 0, .max = BACKLOG_MAX,
         .help = "tokens committed before the collector starts; only in the first phase"},
     {"ids_from", FIELD_INT, PHASE(ids_from), .default_text = "1", .min = 1, .max = 2147483647,
         .help = "the first id of accounts and tokens; only in the first phase"},

@@ -64,6 +64,10 @@ struct table {
     size_t size; // size of the struct that an item of a list fills
 };
 
+// The greatest values of a phase's `for` and `backlog`.
+#define PHASE_NS_MAX (INT64_C(24) * 3600 * NS_PER_S)
+#define BACKLOG_MAX 10000000
+
 extern const struct table scenario_table;
 extern const struct table fault_table; // the part of scenario_table that describes one fault
 

@@ -363,6 +363,13 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         const struct node *n = node_item(load, i);
         if (!s->load[i].name)
             s->load[i].name = memory_format("phase-%zu", i + 1);
+        // In the file they were within these limits, and the scenario that a run stores must be.
+        if (s->load[i].for_ns > PHASE_NS_MAX)
+            return node_err(
+                node_child(n, "for"), e, "with --scale this is longer than 24h, the longest phase");
+        if (s->load[i].backlog > BACKLOG_MAX)
+            return node_err(
+                node_child(n, "backlog"), e, "with --scale this is more than %d", BACKLOG_MAX);
         if (!check_load_phase(&s->load[i], n, e) || !check_arrivals(&s->load[i], n, path, e))
             return false;
         if (i > 0 && s->load[i].backlog > 0)

@@ -25,7 +25,7 @@ static void scale_expectation(struct expectation *x, double scale)
         return;
     x->value = floor(x->value * scale);
     free(x->want);
-    x->want = memory_format("%s %g", x->comparison, x->value);
+    x->want = memory_format("%s %.0f", x->comparison, x->value);
 }
 
 void scale_scenario(struct scenario *s, double scale)

@@ -107,6 +107,36 @@ static void a_scaled_scenario_keeps_its_periods(void **state)
     scenario_fini(&s);
 }
 
+// A run stores its scenario with the scaled values, and reads it again when it is judged anew.
+static void a_scaled_scenario_can_be_read_again(void **state)
+{
+    static const struct wrong {
+        const char *text, *error;
+    } cases[] = {
+        {HEAD "load: [{for: 13h, rate: 1/s}]\n",
+            "x.yaml:3:14: load.0.for: with --scale this is longer than 24h, the longest phase"},
+        {HEAD "load: [{for: 1s, rate: 1/s, backlog: 6000000}]\n",
+            "x.yaml:3:38: load.0.backlog: with --scale this is more than 10000000"},
+    };
+    struct scenario s;
+    struct buf text;
+    struct err e;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(FILE_NAME, cases[i].text, strlen(cases[i].text));
+        assert_false(scenario_load(&s, FILE_NAME, &(struct overrides){.scale = 2}, &e));
+        assert_string_equal(e.text, cases[i].error);
+    }
+    load(&s, FOUR "expect: {collector.batches: \"> 1234567\"}\n", NULL, 2);
+    buf_init(&text, 100000);
+    assert_true(scenario_write(&s, &text));
+    scenario_fini(&s);
+    load(&s, buf_str(&text), NULL, 0);
+    assert_true(s.expect[0].value == 2469134);
+    scenario_fini(&s);
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +144,7 @@ int main(void)
         cmocka_unit_test(what_the_file_says_stays),
         cmocka_unit_test(keys_imply_needs),
         cmocka_unit_test(a_scaled_scenario_keeps_its_periods),
+        cmocka_unit_test(a_scaled_scenario_can_be_read_again),
     };
 
     return cmocka_run_group_tests_name("harness.promise-needs", tests, enter_folder, leave_folder);
