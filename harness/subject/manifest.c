@@ -265,40 +265,40 @@ static bool refuse_missing(const struct manifest *m, struct err *e)
     return false;
 }
 
-bool manifest_installed(const struct manifest *m, struct err *e)
+// Runs a command of the subject and collects what it prints. Its user and its environment are those
+// of the subject's programs: another user could not run a program in root's own folder, and the
+// caller's environment may hold passwords.
+static bool ask_subject(
+    const struct manifest *m, char *const *argv, char *text, size_t size, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     struct child_env env;
+
+    child_env_init(&env);
+    spec.argv = (const char *const *)argv;
+    spec.env = (const char *const *)env.items;
+    spec.dir = m->dir;
+    bool ok = other_user_apply(&spec, e) && process_collect(&spec, text, size, e);
+    child_env_fini(&env);
+    return ok;
+}
+
+bool manifest_installed(const struct manifest *m, struct err *e)
+{
     char text[200];
     struct err why;
 
     if (strcmp(m->why_not_installable, MANIFEST_NONE) != 0)
         return err_set(e, ERR_SKIP, "%s: %s", m->name, m->why_not_installable);
-    if (!m->check[0])
-        return true;
-    child_env_init(&env);
-    spec.argv = (const char *const *)m->check;
-    spec.env = (const char *const *)env.items;
-    spec.dir = m->dir;
-    // Check as the user who will run the subject, because another user could not run a program in
-    // root's own folder.
-    bool installed =
-        other_user_apply(&spec, &why) && process_collect(&spec, text, sizeof text, &why);
-    child_env_fini(&env);
-    return installed || refuse_missing(m, e);
+    return !m->check[0] || ask_subject(m, m->check, text, sizeof text, &why) ||
+           refuse_missing(m, e);
 }
 
 void manifest_runtime(const struct manifest *m, char *text, size_t size)
 {
-    struct process_spec spec = PROCESS_SPEC_INIT;
     struct err ignored;
 
-    *text = '\0';
-    if (!m->runtime[0])
-        return;
-    spec.argv = (const char *const *)m->runtime;
-    spec.dir = m->dir;
-    if (other_user_apply(&spec, &ignored) && process_collect(&spec, text, size, &ignored))
+    if (m->runtime[0] && ask_subject(m, m->runtime, text, size, &ignored))
         text[strcspn(text, "\n")] = '\0';
     else
         *text = '\0';

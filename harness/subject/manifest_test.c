@@ -89,6 +89,18 @@ static void test_refuses(void **state)
     rmdir(root);
 }
 
+// The caller's environment may hold passwords, so no command of a subject gets it.
+static void test_runtime_gets_only_the_subjects_environment(void **state)
+{
+    char *argv[] = {"sh", "-c", "echo \"have $HOME, not <$CI_TOKEN>\"", NULL}, text[80];
+    const struct manifest m = {.dir = "/", .runtime = argv};
+
+    setenv("CI_TOKEN", "secret", 1);
+    setenv("HOME", "/tmp", 1);
+    manifest_runtime(&m, text, sizeof text);
+    assert_string_equal(text, "have /tmp, not <>");
+}
+
 // A promise without its evidence may be judged in a run, but not in the table of `field`.
 static void test_wants_evidence_of_each_promise(void **state)
 {
@@ -147,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_reads),
         cmocka_unit_test(test_names_what_is_absent),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_runtime_gets_only_the_subjects_environment),
         cmocka_unit_test(test_wants_evidence_of_each_promise),
         cmocka_unit_test(test_ours_have_evidence),
     };
