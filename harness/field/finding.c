@@ -15,12 +15,12 @@
 
 // In the order of enum finding_state.
 static const struct word states[] = {
-    {"draft", FINDING_DRAFT, NULL},
-    {"reported", FINDING_REPORTED, NULL},
-    {"confirmed", FINDING_CONFIRMED, NULL},
-    {"documented", FINDING_DOCUMENTED, NULL},
-    {"fixed", FINDING_FIXED, NULL},
-    {"withdrawn", FINDING_WITHDRAWN, NULL},
+    {"draft", FINDING_DRAFT},
+    {"reported", FINDING_REPORTED},
+    {"confirmed", FINDING_CONFIRMED},
+    {"documented", FINDING_DOCUMENTED},
+    {"fixed", FINDING_FIXED},
+    {"withdrawn", FINDING_WITHDRAWN},
     {0},
 };
 

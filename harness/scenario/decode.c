@@ -87,21 +87,14 @@ bool decode_want_line(const struct node *n, struct err *e)
     return true;
 }
 
-// Looks the text up in the field's words. *found is NULL when no word matches; that is no error
-// here, because many fields take other values, too. False for a word that is refused.
-static bool find_field_word(
-    const struct field *f, const struct node *n, const struct word **found, struct err *e)
+// Looks the text up in the field's words. NULL when no word matches; that is no error here, because
+// many fields take other values, too.
+static const struct word *find_field_word(const struct field *f, const struct node *n)
 {
-    *found = NULL;
-    for (const struct word *w = f->words; w && w->name; w++) {
-        if (strcmp(w->name, n->text) != 0)
-            continue;
-        // The word is known, but this version cannot do what it means; the refusal says why.
-        if (w->refusal)
-            return node_err(n, e, "'%s': %s", n->text, w->refusal);
-        *found = w;
-    }
-    return true;
+    for (const struct word *w = f->words; w && w->name; w++)
+        if (strcmp(w->name, n->text) == 0)
+            return w;
+    return NULL;
 }
 
 // Fails, and lists the words that the field takes: "one, two or three".
@@ -119,11 +112,9 @@ static bool unknown_word(const struct field *f, const struct node *n, struct err
 
 static bool decode_string(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    const struct word *word;
-
-    if (!decode_want_line(n, e) || !find_field_word(f, n, &word, e))
+    if (!decode_want_line(n, e))
         return false;
-    if (f->words && !word)
+    if (f->words && !find_field_word(f, n))
         return unknown_word(f, n, e);
     *(char **)slot = memory_copy(n->text);
     return true;
@@ -149,10 +140,9 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
 
 static bool decode_word(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    const struct word *word;
-
-    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e))
         return false;
+    const struct word *word = find_field_word(f, n);
     if (!word)
         return unknown_word(f, n, e);
     *(int *)slot = (int)word->value;
@@ -174,10 +164,9 @@ static bool decode_bool(const struct field *f, const struct node *n, void *slot,
 // Decodes a whole number within the row's limits, or one of the field's words.
 static bool decode_count(const struct field *f, const struct node *n, int64_t *value, struct err *e)
 {
-    const struct word *word;
-
-    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e))
         return false;
+    const struct word *word = find_field_word(f, n);
     if (word) {
         *value = word->value;
         return true;
@@ -243,11 +232,11 @@ static bool decode_range(const struct field *f, const struct node *n, void *slot
 // Decodes a rate, or a ramp between two, into two doubles. A single rate is stored twice.
 static bool decode_rate(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    const struct word *word;
     double *rate = slot;
 
-    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e))
         return false;
+    const struct word *word = find_field_word(f, n);
     if (word) {
         // The only word is `max`. Its flag is the bool right after the two rates in the struct.
         *(bool *)(rate + 2) = true;
@@ -325,11 +314,11 @@ static bool decode_span(const struct field *f, const struct node *n, void *slot,
 
 static bool decode_duration(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    const struct word *word;
     int64_t *ns = slot;
 
-    if (!decode_want_scalar(n, e) || !find_field_word(f, n, &word, e))
+    if (!decode_want_scalar(n, e))
         return false;
+    const struct word *word = find_field_word(f, n);
     if (word) {
         *ns = word->value;
         return true;

@@ -33,159 +33,159 @@ NEIGHBOURS(struct scenario, expect, expect_count, void *);
 NEIGHBOURS(struct scenario, counterparts, counterpart_count, void *);
 
 static const struct word providers[] = {
-    {"local", 0, NULL},
-    {"container", 1, NULL},
-    {"url", 2, NULL},
-    {"patroni", 3, NULL},
+    {"local", 0},
+    {"container", 1},
+    {"url", 2},
+    {"patroni", 3},
     {0},
 };
 
 static const struct word routes[] = {
-    {"hosts", ROUTE_HOSTS, NULL},
-    {"proxy", ROUTE_PROXY, NULL},
+    {"hosts", ROUTE_HOSTS},
+    {"proxy", ROUTE_PROXY},
     {0},
 };
 
-static const struct word schemas[] = {{"latest", SCHEMA_LATEST, NULL}, {0}};
+static const struct word schemas[] = {{"latest", SCHEMA_LATEST}, {0}};
 
 static const struct word storages[] = {
-    {"plain", STORAGE_PLAIN, NULL},
-    {"crashable", STORAGE_CRASHABLE, NULL},
+    {"plain", STORAGE_PLAIN},
+    {"crashable", STORAGE_CRASHABLE},
     {0},
 };
 
 static const struct word disks[] = {
-    {"honest", DISK_HONEST, NULL},
-    {"lying", DISK_LYING, NULL},
-    {"no-barriers", DISK_UNASKED, NULL},
+    {"honest", DISK_HONEST},
+    {"lying", DISK_LYING},
+    {"no-barriers", DISK_UNASKED},
     {0},
 };
 
 static const struct word files[] = {
-    {"ext4", FILES_EXT4, NULL},
-    {"ext4-writeback", FILES_WRITEBACK, NULL},
-    {"xfs", FILES_XFS, NULL},
+    {"ext4", FILES_EXT4},
+    {"ext4-writeback", FILES_WRITEBACK},
+    {"xfs", FILES_XFS},
     {0},
 };
 
 static const struct word durabilities[] = {
-    {"prove", DURABILITY_PROVE, NULL},
-    {"waive", DURABILITY_WAIVE, NULL},
+    {"prove", DURABILITY_PROVE},
+    {"waive", DURABILITY_WAIVE},
     {0},
 };
 
 static const struct word standbys[] = {
-    {"none", STANDBY_NONE, NULL},
-    {"async", STANDBY_ASYNC, NULL},
-    {"sync", STANDBY_SYNC, NULL},
+    {"none", STANDBY_NONE},
+    {"async", STANDBY_ASYNC},
+    {"sync", STANDBY_SYNC},
     {0},
 };
 
 static const struct word announces[] = {
-    {"each", ANNOUNCE_EACH, NULL},
-    {"bell", ANNOUNCE_BELL, NULL},
+    {"each", ANNOUNCE_EACH},
+    {"bell", ANNOUNCE_BELL},
     {0},
 };
 
 static const struct word layouts[] = {
-    {"auto", LAYOUT_AUTO, NULL},
-    {"reference", LAYOUT_REFERENCE, NULL},
-    {"foreign", LAYOUT_FOREIGN, NULL},
+    {"auto", LAYOUT_AUTO},
+    {"reference", LAYOUT_REFERENCE},
+    {"foreign", LAYOUT_FOREIGN},
     {0},
 };
 
 const struct word promise_words[] = {
-    {"no_loss", PROMISE_NO_LOSS, NULL},
-    {"once", PROMISE_ONCE, NULL},
-    {"limit", PROMISE_LIMIT, NULL},
-    {"timeout", PROMISE_TIMEOUT, NULL},
-    {"order", PROMISE_ORDER, NULL},
-    {"reconnect", PROMISE_RECONNECT, NULL},
-    {"backpressure", PROMISE_BACKPRESSURE, NULL},
-    {"stop", PROMISE_STOP, NULL},
-    {"small", PROMISE_SMALL, NULL},
-    {"standby", PROMISE_STANDBY, NULL},
-    {"sharing", PROMISE_SHARING, NULL},
-    {"outcome", PROMISE_OUTCOME, NULL},
-    {"budget", PROMISE_BUDGET, NULL},
-    {"lanes", PROMISE_LANES, NULL},
-    {"dead_letters", PROMISE_DEAD_LETTERS, NULL},
-    {"fills", PROMISE_FILLS, NULL},
-    {"releases", PROMISE_RELEASES, NULL},
-    {"lease", PROMISE_LEASE, NULL},
-    {"retries", PROMISE_RETRIES, NULL},
-    {"waits_for_writers", PROMISE_WAITS_FOR_WRITERS, NULL},
+    {"no_loss", PROMISE_NO_LOSS},
+    {"once", PROMISE_ONCE},
+    {"limit", PROMISE_LIMIT},
+    {"timeout", PROMISE_TIMEOUT},
+    {"order", PROMISE_ORDER},
+    {"reconnect", PROMISE_RECONNECT},
+    {"backpressure", PROMISE_BACKPRESSURE},
+    {"stop", PROMISE_STOP},
+    {"small", PROMISE_SMALL},
+    {"standby", PROMISE_STANDBY},
+    {"sharing", PROMISE_SHARING},
+    {"outcome", PROMISE_OUTCOME},
+    {"budget", PROMISE_BUDGET},
+    {"lanes", PROMISE_LANES},
+    {"dead_letters", PROMISE_DEAD_LETTERS},
+    {"fills", PROMISE_FILLS},
+    {"releases", PROMISE_RELEASES},
+    {"lease", PROMISE_LEASE},
+    {"retries", PROMISE_RETRIES},
+    {"waits_for_writers", PROMISE_WAITS_FOR_WRITERS},
     {0},
 };
 
 const struct word dequeue_words[] = {
-    {"cursor", DEQUEUE_CURSOR, NULL},
-    {"shared", DEQUEUE_SHARED, NULL},
-    {"leased", DEQUEUE_LEASED, NULL},
+    {"cursor", DEQUEUE_CURSOR},
+    {"shared", DEQUEUE_SHARED},
+    {"leased", DEQUEUE_LEASED},
     {0},
 };
 
 static const struct word arrivals[] = {
-    {"constant", ARRIVALS_CONSTANT, NULL},
-    {"poisson", ARRIVALS_POISSON, NULL},
-    {"trace", ARRIVALS_TRACE, NULL},
+    {"constant", ARRIVALS_CONSTANT},
+    {"poisson", ARRIVALS_POISSON},
+    {"trace", ARRIVALS_TRACE},
     {0},
 };
 
 static const struct word memories[] = {
-    {"plain", MEMORY_PLAIN, NULL},
-    {"collected", MEMORY_COLLECTED, NULL},
+    {"plain", MEMORY_PLAIN},
+    {"collected", MEMORY_COLLECTED},
     {0},
 };
 
 static const struct word names[] = {
-    {"plain", NAMES_PLAIN, NULL},
-    {"hostile", NAMES_HOSTILE, NULL},
+    {"plain", NAMES_PLAIN},
+    {"hostile", NAMES_HOSTILE},
     {0},
 };
 
 static const struct word inserts[] = {
-    {"row", INSERT_ROW, NULL},
-    {"savepoint", INSERT_SAVEPOINT, NULL},
-    {"copy", INSERT_COPY, NULL},
-    {"upsert", INSERT_UPSERT, NULL},
+    {"row", INSERT_ROW},
+    {"savepoint", INSERT_SAVEPOINT},
+    {"copy", INSERT_COPY},
+    {"upsert", INSERT_UPSERT},
     {0},
 };
 
-static const struct word rates[] = {{"max", 1, NULL}, {0}};
+static const struct word rates[] = {{"max", 1}, {0}};
 
 static const struct word targets[] = {
-    {"collector", TARGET_COLLECTOR, NULL},
-    {"load", TARGET_LOAD, NULL},
-    {"all", TARGET_ALL, NULL},
-    {"listener", TARGET_LISTENER, NULL},
-    {"server", TARGET_SERVER, NULL},
+    {"collector", TARGET_COLLECTOR},
+    {"load", TARGET_LOAD},
+    {"all", TARGET_ALL},
+    {"listener", TARGET_LISTENER},
+    {"server", TARGET_SERVER},
     {0},
 };
 
 static const struct word directions[] = {
-    {"to-server", TO_SERVER, NULL},
-    {"to-collector", TO_COLLECTOR, NULL},
+    {"to-server", TO_SERVER},
+    {"to-collector", TO_COLLECTOR},
     {0},
 };
 
 static const struct word throughs[] = {
-    {"proxy", THROUGH_PROXY, NULL},
-    {"kernel", THROUGH_KERNEL, NULL},
+    {"proxy", THROUGH_PROXY},
+    {"kernel", THROUGH_KERNEL},
     {0},
 };
 
-static const struct word sides[] = {{"before", CUT_BEFORE, NULL}, {"after", CUT_AFTER, NULL}, {0}};
+static const struct word sides[] = {{"before", CUT_BEFORE}, {"after", CUT_AFTER}, {0}};
 
 static const struct word databases[] = {
-    {"run", DATABASE_RUN, NULL},
-    {"other", DATABASE_OTHER, NULL},
+    {"run", DATABASE_RUN},
+    {"other", DATABASE_OTHER},
     {0},
 };
 
-static const struct word instances[] = {{"all", -1, NULL}, {0}};
-static const struct word rests[] = {{"rest", FOR_REST, NULL}, {0}};
-static const struct word slacks[] = {{"auto", SLACK_AUTO, NULL}, {0}};
+static const struct word instances[] = {{"all", -1}, {0}};
+static const struct word rests[] = {{"rest", FOR_REST}, {0}};
+static const struct word slacks[] = {{"auto", SLACK_AUTO}, {0}};
 
 static bool has_rest(const void *scenario)
 {

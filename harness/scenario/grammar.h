@@ -30,12 +30,10 @@ enum field_type {
     FIELD_MAP,      // a map with a `table` of its own, whose fields are in the same struct
 };
 
-// A word that stands for a value. `refusal` says why this version cannot do what the word means;
-// NULL: it can.
+// A word that stands for a value.
 struct word {
     const char *name;
     int64_t value;
-    const char *refusal;
 };
 
 struct table;

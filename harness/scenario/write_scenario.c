@@ -205,7 +205,7 @@ static void write_list(const struct field *f, const void *slot, int indent, stru
 static bool write_as_word(const struct field *f, int64_t value, struct buf *out)
 {
     for (const struct word *w = f->words; w && w->name; w++)
-        if (w->value == value && !w->refusal)
+        if (w->value == value)
             return buf_printf(out, " %s", w->name);
     return false;
 }

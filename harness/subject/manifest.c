@@ -16,10 +16,10 @@
 #define RETRY_LONG_NS (INT64_C(60) * NS_PER_S)
 
 static const struct word kinds[] = {
-    {"queue", KIND_QUEUE, NULL},
-    {"workflow", KIND_WORKFLOW, NULL},
-    {"log", KIND_LOG, NULL},
-    {"pattern", KIND_PATTERN, NULL},
+    {"queue", KIND_QUEUE},
+    {"workflow", KIND_WORKFLOW},
+    {"log", KIND_LOG},
+    {"pattern", KIND_PATTERN},
     {0},
 };
 
