@@ -27,20 +27,20 @@ static int by_token(const void *token, const void *txn)
     return t < x->first_token ? -1 : t >= x->first_token + x->rows;
 }
 
-bool change_find_txns(struct load *l, struct err *e)
+bool change_find_inserts(struct load *l, struct err *e)
 {
     const struct plan *p = l->config->plan;
 
     if (p->change_count == 0)
         return true;
-    l->txn_of = calloc(p->change_count, sizeof *l->txn_of);
+    l->insert_of = calloc(p->change_count, sizeof *l->insert_of);
     l->reactivations = calloc(p->change_count, sizeof *l->reactivations);
-    if (!l->txn_of || !l->reactivations)
+    if (!l->insert_of || !l->reactivations)
         return err_memory_for(e, "%zu changes", p->change_count);
     for (size_t i = 0; i < p->change_count; i++) {
         const struct plan_txn *txn =
             bsearch(&p->changes[i].token, p->txns, p->txn_count, sizeof *p->txns, by_token);
-        l->txn_of[i] = (uint32_t)(txn - p->txns);
+        l->insert_of[i] = (uint32_t)(txn - p->txns);
     }
     return true;
 }
@@ -96,7 +96,7 @@ size_t change_due(struct load *l, int64_t now)
     while (l->next_change < count && !is_change_open(l, l->next_change))
         l->next_change++;
     for (size_t i = l->next_change; i < count && change_at_ns(l, i) <= now; i++) {
-        const struct txn_record *insert = &l->result->records[l->txn_of[i]];
+        const struct txn_record *insert = &l->result->records[l->insert_of[i]];
         if (!is_change_open(l, i))
             continue;
         // Before the insert is acknowledged, the row may not be visible, and the change would find

@@ -5,8 +5,8 @@
 
 #include "load/conn.h"
 
-// Finds the transaction of each planned change and stores it in l->txn_of.
-MUST_USE bool change_find_txns(struct load *l, struct err *e);
+// Finds the transaction that inserts the token of each planned change; fills l->insert_of.
+MUST_USE bool change_find_inserts(struct load *l, struct err *e);
 
 // Returns the index of a change of which a half can be sent now; SIZE_MAX: none. The first half can
 // be sent when it is due and its token's insert was acknowledged. Gives up due changes whose insert

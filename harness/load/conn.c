@@ -139,14 +139,14 @@ static void end_probing(struct load *l, int64_t now)
 // server rolls the transaction back.
 void conn_close(struct load *l, struct conn *c, int64_t now)
 {
-    bool had_txn = c->state == CONN_RUNNING || c->state == CONN_HOLDING || c->state == CONN_COPYING;
-    bool had_change = had_txn && c->job == JOB_CHANGE;
+    // It waits for an answer about a transaction or a change, or holds a transaction open.
+    bool busy = c->state == CONN_RUNNING || c->state == CONN_HOLDING || c->state == CONN_COPYING;
     bool unready = c->state == CONN_CONNECTING || c->state == CONN_PREPARING;
-    bool unknown = had_txn && !had_change && c->end_sent && !(txn_of(l, c)->flags & TXN_ROLLBACK);
+    bool unknown = busy && !c->is_change && c->end_sent && !(txn_of(l, c)->flags & TXN_ROLLBACK);
 
-    if (had_change)
+    if (busy && c->is_change)
         finish_change(l, c, false, now);
-    else if (had_txn)
+    else if (busy)
         finish_txn(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
     c->pg = NULL;
@@ -177,7 +177,7 @@ static void handle_change_answer(struct load *l, struct conn *c, int64_t now)
 // Handles the answer to a Sync: all answers before it have arrived.
 static void handle_sync(struct load *l, struct conn *c, int64_t now)
 {
-    if (c->job == JOB_CHANGE) {
+    if (c->is_change) {
         handle_change_answer(l, c, now);
         return;
     }
@@ -376,7 +376,7 @@ void conn_begin(struct load *l, struct conn *c, size_t txn, int64_t now)
     struct txn_record *r = &l->result->records[txn];
     const struct plan *plan = l->config->plan;
 
-    c->job = JOB_TXN;
+    c->is_change = false;
     c->index = txn;
     c->failed = c->warned = false;
     const enum load_insert insert = l->config->scenario->load[txn_of(l, c)->phase].insert;
@@ -402,7 +402,7 @@ void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t no
     const struct plan *plan = l->config->plan;
     bool second_half = r->sent_ns != 0; // the first half was sent before
 
-    c->job = JOB_CHANGE;
+    c->is_change = true;
     c->index = change;
     c->state = CONN_RUNNING;
     c->failed = c->warned = false;
@@ -410,7 +410,7 @@ void conn_begin_change(struct load *l, struct conn *c, size_t change, int64_t no
         r->back_sent_ns = now;
     else
         r->sent_ns = now;
-    if (!change_send(c->pg, plan, &plan->txns[l->txn_of[change]], change_of(l, c), second_half))
+    if (!change_send(c->pg, plan, &plan->txns[l->insert_of[change]], change_of(l, c), second_half))
         conn_close(l, c, clock_now_ns());
 }
 

@@ -14,21 +14,20 @@ enum conn_state {
     CONN_HOLDING, // its transaction stays open until until_ns
 };
 
-enum conn_job { JOB_TXN, JOB_CHANGE };
-
 struct conn {
     PGconn *pg;
     enum conn_state state;
     int64_t until_ns; // DOWN: next try; CONNECTING: give up; HOLDING: end the transaction
     PostgresPollingStatusType polling;
-    enum conn_job job;
-    size_t index;  // index of the job among the plan's transactions or, for JOB_CHANGE, changes
-    bool end_sent; // COMMIT or ROLLBACK was sent
-    bool failed;   // the server refused a statement of the job
-    bool warned;   // an answer came with a warning
-    bool demoted;  // the server takes no writes: it is not the leader any more
+    bool is_change; // it last sent a half of a change, and not a transaction
+    size_t index;   // index of what it sent among the plan's transactions or changes
+    bool end_sent;  // COMMIT or ROLLBACK was sent
+    bool failed;    // the server refused one of its statements
+    bool warned;    // an answer came with a warning
+    bool demoted;   // the server takes no writes: it is not the leader any more
 };
 
+// The state of load_run, which load.c, conn.c and change.c share.
 struct load {
     const struct load_config *config;
     struct load_progress *progress;
@@ -40,8 +39,8 @@ struct load {
     int64_t *phase_end_ns;     // per phase, on the run's clock
     size_t next;               // index of the first transaction that is not begun yet
     size_t ended;              // number of transactions that have an outcome
-    uint32_t *txn_of;          // per planned change: index of its transaction; NULL: there are no
-                               // changes
+    uint32_t *insert_of;       // per planned change: index of the transaction that inserts its
+                               // token; NULL: there are no changes
     size_t next_change;        // index of the first change that was neither begun nor given up
     size_t changes_ended;
     // Indexes of the changes (CHANGE_REACTIVATE) whose first half was answered and whose second

@@ -46,7 +46,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     free(fds);
     free(l.conns);
     free(l.phase_end_ns);
-    free(l.txn_of);
+    free(l.insert_of);
     free(l.reactivations);
     buf_fini(&l.scratch);
     return ok;
@@ -92,7 +92,7 @@ static bool load_init(struct load *l, struct pollfd **fds, struct err *e)
     l->next = l->config->first;
     l->conns = memory_zeroed(l->conn_count, sizeof *l->conns);
     *fds = memory_zeroed(l->conn_count, sizeof **fds);
-    return change_find_txns(l, e);
+    return change_find_inserts(l, e);
 }
 
 static const struct load_phase *next_txn_phase(const struct load *l)
