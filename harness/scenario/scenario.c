@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "os/paths.h"
 #include "scenario/rules.h"
 #include "scenario/decode.h"
 #include "scenario/mark.h"
@@ -27,9 +28,8 @@ bool scenario_load(
     bool ok = false;
 
     *s = (struct scenario){0};
-    buf_init(&text, FILE_MAX + 1);
-    if (!read_scenario_file(&text, path, e) ||
-        !parse_yaml(&root, buf_str(&text), text.len, &origin, e))
+    buf_init(&text, FILE_MAX + 1); // 1: the NUL after it
+    if (!read_scenario_file(&text, path, e) || !parse_yaml(&root, text.data, text.len, &origin, e))
         goto out;
     // The order matters. Options are applied before decoding, so that they obey the file's rules;
     // --scale before the rules, which check the scaled lengths; trust is checked before anything
@@ -68,28 +68,12 @@ bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
 
 static bool read_scenario_file(struct buf *text, const char *path, struct err *e)
 {
-    FILE *file = fopen(path, "rb");
-
-    if (!file)
-        return err_sys(e, ERR_USAGE, "%s", path);
-    char *room = buf_reserve(text, FILE_MAX + 1);
-    if (!room) {
-        fclose(file);
-        return err_memory(e);
-    }
-    // One byte more than allowed, to see that a file is too large.
-    text->len = fread(room, 1, FILE_MAX + 1, file);
-    bool failed = ferror(file) != 0;
-    // fclose may overwrite errno.
-    int read_errno = errno;
-    fclose(file);
-    errno = read_errno;
-    if (failed)
-        return err_sys(e, ERR_USAGE, "%s", path);
-    if (text->len > FILE_MAX)
-        return err_set(e, ERR_USAGE,
-            "%s:1:1: the file is larger than 1 MiB, the most that a scenario may have", path);
-    return true;
+    // Without an error of the system, the file is too large.
+    return path_read(path, text, ERR_USAGE, e) ||
+           (e->sys_errno == 0 &&
+               err_set(e, ERR_USAGE,
+                   "%s:1:1: the file is larger than 1 MiB, the most that a scenario may have",
+                   path));
 }
 
 static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e)

@@ -300,9 +300,9 @@ static void a_missing_file_is_named(void **state)
     struct err e = {0};
 
     assert_false(scenario_load(&s, "none.yaml", NULL, &e));
-    assert_string_equal(e.text, "none.yaml: No such file or directory");
+    assert_string_equal(e.text, "cannot read none.yaml: No such file or directory");
     assert_false(scenario_load(&s, ".", NULL, &e));
-    assert_string_equal(e.text, ".: Is a directory");
+    assert_string_equal(e.text, "cannot read .: Is a directory");
 }
 
 static void tables_are_in_order(void **state)
