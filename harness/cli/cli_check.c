@@ -108,11 +108,11 @@ static int tell_verdict(const struct rejudge *s, const char *folder, struct coun
 // inconclusive, and the reason is printed: the command is not wrong, but the run has no verdict.
 static int check_folder(const char *folder, const struct options *o, struct counts *counts)
 {
-    struct rejudge *s = calloc(1, sizeof *s);
+    struct rejudge *s = memory_zeroed(1, sizeof *s);
     struct err e = {0};
     int code;
 
-    bool ok = (s || err_memory(&e)) && rejudge_scenario(s, folder, &e);
+    bool ok = rejudge_scenario(s, folder, &e);
     // A run that was killed leaves a folder without a complete history.
     if (ok && !rejudge_history(s, folder, &e)) {
         code = verdict_exit_code(VERDICT_INCONCLUSIVE);
@@ -127,8 +127,7 @@ static int check_folder(const char *folder, const struct options *o, struct coun
     } else {
         code = cli_fail(&e);
     }
-    if (s)
-        rejudge_fini(s);
+    rejudge_fini(s);
     free(s);
     return code;
 }
@@ -185,7 +184,7 @@ static bool explain(const struct story *t, struct err *e)
 
     buf_init(&text, 64u << 20);
     bool ok = (story_write(&t->scenario, &t->history, NULL, true, &text) && buf_str(&text)) ||
-              err_memory(e);
+              err_set(e, ERR_INTERNAL, "--explain: the story is too long");
     if (ok)
         fputs(text.data, stdout);
     buf_fini(&text);
@@ -212,19 +211,18 @@ static int judge_story(const struct story *t, const char *path)
 
 static int check_story(const char *path, const struct options *o)
 {
-    struct story *t = calloc(1, sizeof *t);
+    struct story *t = memory_zeroed(1, sizeof *t);
     struct err e = {0};
     int code;
 
-    bool ok = (t || err_memory(&e)) && story_read(t, path, &e);
+    bool ok = story_read(t, path, &e);
     if (ok && o->token)
         code = print_token(&t->history.ledger, o);
     else if (ok && (!o->check.explain || explain(t, &e)))
         code = judge_story(t, path);
     else
         code = cli_fail(&e);
-    if (t)
-        story_fini(t);
+    story_fini(t);
     free(t);
     return code;
 }

@@ -270,10 +270,8 @@ static bool compare_collectors(
 // used for a comparison.
 static bool calibrate(struct turns *t, bool *steady, struct err *e)
 {
-    struct comparisons *own = calloc(1, sizeof *own);
+    struct comparisons *own = memory_zeroed(1, sizeof *own);
 
-    if (!own)
-        return err_memory(e);
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(own, t, (const char *[]){"A", "A-again"}, 0, e);
     // If intervals are only too wide to decide, the comparison goes on, and will probably say that
@@ -362,14 +360,13 @@ static bool compare_ab(struct comparisons *all, const struct options *o, struct 
 
 int cli_compare(const struct options *o)
 {
-    struct comparisons *all = calloc(1, sizeof *all);
+    struct comparisons *all = memory_zeroed(1, sizeof *all);
     struct err e = {0};
 
-    bool ok = (all || err_memory(&e)) &&
-              (o->compare.ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
+    bool ok = (o->compare.ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
               write_compare_files(all, o, &e);
     int code = ok ? worst_change_code(all) : cli_fail(&e);
-    for (size_t i = 0; all && i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++) {
         side_fini(&all->base[i]);
         side_fini(&all->new[i]);
     }

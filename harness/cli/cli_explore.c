@@ -436,13 +436,12 @@ static bool explore(struct exploring *x, struct err *e)
 
 int cli_explore(const struct options *o)
 {
-    struct exploring *x = calloc(1, sizeof *x);
+    struct exploring *x = memory_zeroed(1, sizeof *x);
     struct err e = {0};
 
-    bool ok = (x || err_memory(&e)) && exploring_init(x, o, &e) && explore(x, &e);
+    bool ok = exploring_init(x, o, &e) && explore(x, &e);
     int code = ok ? explore_exit_code(x) : cli_fail(&e);
-    if (x)
-        exploring_fini(x);
+    exploring_fini(x);
     free(x);
     return code;
 }

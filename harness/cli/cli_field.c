@@ -38,7 +38,7 @@ static void describe_manner(struct grid_row *row, struct manner *manner, const s
 }
 
 // Gives the row of our own collector its promises, as quotes that everybody can look up.
-static bool promise_ours(struct quoted_flags *promises, struct err *e)
+static void promise_ours(struct quoted_flags *promises)
 {
     static const struct {
         int flag;
@@ -48,33 +48,26 @@ static bool promise_ours(struct quoted_flags *promises, struct err *e)
         {PROMISE_RECONNECT, "a session that is opened again when it is lost"},
     };
     const size_t count = sizeof words / sizeof *words;
-    bool ok = true;
 
-    promises->items = calloc(count, sizeof *promises->items);
-    for (size_t i = 0; promises->items && i < count; i++) {
-        struct quoted *q = &promises->items[promises->count++];
-        *q = (struct quoted){words[i].flag, strdup(words[i].quote), strdup("collector/README.md")};
-        promises->flags |= q->flag;
-        ok = ok && q->quote && q->url;
+    promises->items = memory_zeroed(count, sizeof *promises->items);
+    for (size_t i = 0; i < count; i++) {
+        promises->items[promises->count++] = (struct quoted){
+            words[i].flag, memory_copy(words[i].quote), memory_copy("collector/README.md")};
+        promises->flags |= words[i].flag;
     }
-    return (ok && promises->items) || err_memory(e);
 }
 
 // Fills in the row of our own collector, which has no manifest.
-static bool describe_ours(struct grid_row *row, struct manner *manner, struct err *e)
+static void describe_ours(struct grid_row *row, struct manner *manner)
 {
-    if (!promise_ours(&row->manifest.promises, e))
-        return false;
+    promise_ours(&row->manifest.promises);
     row->ours = true;
-    row->manifest.wakes = strdup("LISTEN");
-    row->manifest.concurrency = strdup("batches of 10");
-    if (!row->manifest.wakes || !row->manifest.concurrency)
-        return err_memory(e);
+    row->manifest.wakes = memory_copy("LISTEN");
+    row->manifest.concurrency = memory_copy("batches of 10");
     manner->terms.promises = row->manifest.promises.flags;
     snprintf(row->version, sizeof row->version, "%s", MAILPROOF_VERSION);
     snprintf(row->mode, sizeof row->mode,
         "one collector of mail lines, batches of 10 or 100 ms; its row holds an account, too");
-    return true;
 }
 
 // Makes the record's line of a row: what is known only on the machine that has looked for the
@@ -132,8 +125,7 @@ static bool describe_row(struct field_run *f, size_t i, const char *name, struct
     snprintf(row->name, sizeof row->name, "%s", name);
     f->manners[i] = (struct manner){.drain_s = DRAIN_LEAST_S};
     if (strcmp(name, SUBJECT_MAILROOM) == 0) {
-        if (!describe_ours(row, &f->manners[i], e))
-            return false;
+        describe_ours(row, &f->manners[i]);
     } else {
         if (!manifest_load(m, name, e) || !manifest_quoted(m, e))
             return false;
@@ -244,7 +236,8 @@ static bool take_answers(struct field_run *f, struct err *e)
         if (!ok || !run)
             continue;
         json_t *taken = json_copy(line);
-        ok = json_object_set_new(taken, "folder", json_string(folder)) == 0 || err_memory(e);
+        ok = json_object_set_new(taken, "folder", json_string(folder)) == 0 ||
+             err_set(e, ERR_USAGE, "the path %.500s is not UTF-8", folder);
         json_object_set_new(f->answers.all, run, taken);
     }
     return ok;
@@ -258,10 +251,8 @@ static bool make_rows(struct field_run *f, char *const *names, size_t count, str
 
     for (; columns < COLUMNS_MAX && cells_title(columns); columns++)
         titles[columns] = cells_title(columns);
-    f->manners = calloc(count + 1, sizeof *f->manners);
-    f->items = calloc(count + 1, sizeof *f->items);
-    if (!f->manners || !f->items)
-        return err_memory(e);
+    f->manners = memory_zeroed(count, sizeof *f->manners);
+    f->items = memory_zeroed(count, sizeof *f->items);
     for (uint64_t i = 0; i < count; i++) {
         if (record_wants(&f->record, i) || known_row(f, i))
             f->items[rows++] = i;

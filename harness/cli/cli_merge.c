@@ -95,19 +95,17 @@ static bool take_words(char **words, const json_t *asked, struct err *e)
 // Calls the shards' command with the options that the shards had, and returns the exit code.
 static int finish_merge(const struct merged *m, const struct options *o, struct err *e)
 {
-    const char *name = json_string_value(json_object_get(m->head, "command"));
+    const char *text = json_string_value(json_object_get(m->head, "command"));
+    const char *name = text ? text : "";
     const json_t *asked = json_object_get(m->head, "asked");
-    size_t command = find_shards_command(name ? name : ""), count = json_array_size(asked);
-    char **words = calloc(count + 2, sizeof *words); // the command's name, its words, and NULL
+    size_t command = find_shards_command(name), count = json_array_size(asked);
 
-    if (!words || command == COMMANDS) {
-        free(words);
-        if (command < COMMANDS)
-            err_memory(e);
-        else
-            err_set(e, ERR_USAGE, "shards of '%.40s' cannot be merged by this version", name);
+    if (command == COMMANDS) {
+        err_set(e, ERR_USAGE, "shards of '%.40s' cannot be merged by this version", name);
         return cli_fail(e);
     }
+    // The command's name, its words, and NULL.
+    char **words = memory_zeroed(count + 2, sizeof *words);
     words[0] = (char *)commands[command].name;
     if (!take_words(words, asked, e)) {
         free(words);

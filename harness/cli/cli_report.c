@@ -49,9 +49,9 @@ static bool render_again(
 static bool render_folder(const char *path, const struct options *o, struct err *e)
 {
     struct folder folder;
-    struct rejudge *run = calloc(1, sizeof *run);
-    bool ok = (run || err_memory(e)) && folder_open(&folder, path, e) &&
-              rejudge_scenario(run, folder.path, e) && rejudge_history(run, folder.path, e);
+    struct rejudge *run = memory_zeroed(1, sizeof *run);
+    bool ok = folder_open(&folder, path, e) && rejudge_scenario(run, folder.path, e) &&
+              rejudge_history(run, folder.path, e);
 
     if (ok)
         rejudge_judge(run);
@@ -61,8 +61,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
             verdict_name(run->result.verdict), folder.path,
             o->report.trace_spans ? ", trace.json, trace.otlp.json" : "",
             o->report.tokens ? ", tokens.csv, tokens.jsonl" : "");
-    if (run)
-        rejudge_fini(run);
+    rejudge_fini(run);
     free(run);
     return ok;
 }

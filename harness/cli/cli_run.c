@@ -82,11 +82,7 @@ int cli_run(const struct options *o)
         if (!locate_scenarios(&paths, *arg, &e))
             goto out;
     }
-    scenarios = calloc(paths.count + 1, sizeof *scenarios);
-    if (!scenarios) {
-        err_memory(&e);
-        goto out;
-    }
+    scenarios = memory_zeroed(paths.count, sizeof *scenarios);
     if (subjects_sets(&sets, o, &e) &&
         load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
         skips_check(scenarios, count, o, &e) && cuts_fit(scenarios, count, o, &e))

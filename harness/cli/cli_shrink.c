@@ -72,21 +72,20 @@ static void tell_candidate(const struct shrinking *h, const struct scenario *s, 
 }
 
 // Stores the result of a candidate that failed, in place of an earlier run of the same candidate.
-// False without memory.
-static bool keep_failed_run(struct shrinking *h, const struct sketch *k, const struct stored *run,
-    const char *folder, struct err *e)
+static void keep_failed_run(
+    struct shrinking *h, const struct sketch *k, const struct stored *run, const char *folder)
 {
     uint64_t hash = sketch_hash(k, &h->whole);
     size_t i = 0;
 
     while (i < h->failed_count && h->failed[i].hash != hash)
         i++;
-    if (!array_grow(&h->failed, h->failed_count, 1, sizeof *h->failed))
-        return err_memory(e);
-    h->failed_count += i == h->failed_count;
+    if (i == h->failed_count) {
+        memory_grow(&h->failed, h->failed_count, 1, sizeof *h->failed);
+        h->failed_count++;
+    }
     h->failed[i] = (struct failed_run){.hash = hash, .stored = *run};
     snprintf(h->failed[i].folder, sizeof h->failed[i].folder, "%s", folder);
-    return true;
 }
 
 static void stop_sharing(struct shrinking *h)
@@ -123,8 +122,9 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
         h->overhead_ns = overhead_ns;
     h->runs++;
     tell_candidate(h, s, tokens, k, run);
-    return judge_candidate(h, run) == ANSWER_PASSES ||
-           keep_failed_run(h, k, run, outcome.folder, &h->err);
+    if (judge_candidate(h, run) != ANSWER_PASSES)
+        keep_failed_run(h, k, run, outcome.folder);
+    return true;
 }
 
 // Runs a candidate, up to LOOKS_MAX times while the run is inconclusive or cannot be made, because
@@ -207,14 +207,13 @@ static bool search_sketches(struct shrinking *h, struct confirmation *c, struct 
 
 int cli_shrink(const struct options *o)
 {
-    struct shrinking *h = calloc(1, sizeof *h);
+    struct shrinking *h = memory_zeroed(1, sizeof *h);
     struct confirmation c = {0};
     struct err e = {0};
 
-    bool ok = (h || err_memory(&e)) && shrinking_init(h, o, &e) && search_sketches(h, &c, &e);
+    bool ok = shrinking_init(h, o, &e) && search_sketches(h, &c, &e);
     int code = ok ? end_search(h, &c, &e) : cli_fail(&e);
-    if (h)
-        shrinking_fini(h);
+    shrinking_fini(h);
     free(h);
     return code;
 }

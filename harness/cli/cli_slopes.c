@@ -53,10 +53,8 @@ static bool take_soak(struct slopes *s, const char *dir, struct err *e)
     bool ok = gather_results(&g, dir, e) &&
               (g.count > 0 ||
                   err_set(e, ERR_USAGE, "%.500s is not a result folder, and holds none", dir));
-    if (ok) {
-        segments = calloc(g.count, sizeof *segments);
-        ok = segments || err_memory(e);
-    }
+    if (ok)
+        segments = memory_zeroed(g.count, sizeof *segments);
     for (size_t i = 0; ok && i < g.count; i++)
         ok = take_segment(&segments[i], g.folders[i], e);
     if (ok)
@@ -79,7 +77,7 @@ static bool tell_slopes(const char *folder, struct err *e)
     if (!(is_result ? take_run : take_soak)(&s, folder, e))
         return false;
     buf_init(&text, 1u << 16);
-    bool ok = slopes_print(&s, &text) || err_memory(e);
+    bool ok = slopes_print(&s, &text) || err_set(e, ERR_INTERNAL, "the table is too long");
     if (ok)
         printf("%s\n\n%s", folder, text.data);
     buf_fini(&text);

@@ -25,19 +25,17 @@ static bool write_story(const struct rejudge *r, const struct options *o, struct
 
 int cli_story(const struct options *o)
 {
-    struct rejudge *r = calloc(1, sizeof *r);
+    struct rejudge *r = memory_zeroed(1, sizeof *r);
     struct err e = {0};
-    bool ok = r || err_memory(&e);
 
-    if (ok && (!o->args[0] || o->args[1] || !o->token))
-        ok = err_set(&e, ERR_USAGE, "story: name one result folder, and the token with --token");
+    bool ok = (o->args[0] && !o->args[1] && o->token) ||
+              err_set(&e, ERR_USAGE, "story: name one result folder, and the token with --token");
     interrupt_exit_at_once(EXIT_SIGNAL);
     ok = ok && rejudge_scenario(r, o->args[0], &e) && rejudge_history(r, o->args[0], &e);
     if (ok)
         rejudge_judge(r);
     ok = ok && write_story(r, o, &e);
-    if (r)
-        rejudge_fini(r);
+    rejudge_fini(r);
     free(r);
     return ok ? EXIT_OK : cli_fail(&e);
 }

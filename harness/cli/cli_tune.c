@@ -145,7 +145,9 @@ static bool write_tune_file(const char *option, const char *path,
     if (!path)
         return true;
     buf_init(&text, TEXT_MAX);
-    bool ok = (print(t, &text) || err_memory(e)) && file_write(option, path, &text, e);
+    bool ok =
+        (print(t, &text) || err_set(e, ERR_INTERNAL, "--%s: the table is too long", option)) &&
+        file_write(option, path, &text, e);
     buf_fini(&text);
     return ok;
 }
@@ -274,20 +276,18 @@ static int tune_exit_code(const struct tuning *tuning)
 
 int cli_tune(const struct options *o)
 {
-    struct tuning *t = calloc(1, sizeof *t);
+    struct tuning *t = memory_zeroed(1, sizeof *t);
     struct paths paths = {0};
     struct err e = {0};
 
-    bool ok = (t || err_memory(&e)) &&
-              ((o->args[0] && !o->args[1]) ||
+    bool ok = ((o->args[0] && !o->args[1]) ||
                   err_set(&e, ERR_USAGE, "tune: name one scenario, or see 'mailproof list'")) &&
               locate_scenarios(&paths, o->args[0], &e) &&
               (paths.count == 1 || err_set(&e, ERR_USAGE, "tune: one scenario at a time"));
     if (ok)
         ok = tuning_init(t, o, paths.items[0], &e) && tune(t, &e);
     int code = ok ? tune_exit_code(t) : cli_fail(&e);
-    if (t)
-        tuning_fini(t);
+    tuning_fini(t);
     free(t);
     locate_fini(&paths);
     return code;

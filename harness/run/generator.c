@@ -42,9 +42,7 @@ bool generator_open_workers(struct generator *g, const char *list, const struct 
 
     if (!list)
         return true;
-    char *text = strdup(list), *rest = text;
-    if (!text)
-        return err_memory(e);
+    char *text = memory_copy(list), *rest = text;
     // strsep returns an empty command, which is refused; strtok would skip it silently.
     for (char *one; ok && (one = strsep(&rest, ",")) != NULL;) {
         ok = (*one && count < REMOTE_MAX) ||

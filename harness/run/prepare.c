@@ -223,17 +223,13 @@ bool run_make_backlog(struct run *r, struct err *e)
 }
 
 // Makes a record for each planned fault. start_ns: the time 0 of the plan, on the run's clock.
-static bool make_fault_records(struct run *r, int64_t start_ns, struct err *e)
+static void make_fault_records(struct run *r, int64_t start_ns)
 {
-    // One more than needed, because calloc may return NULL for a plan without faults.
-    r->faults = calloc(r->plan.fault_count + 1, sizeof *r->faults);
-    if (!r->faults)
-        return err_memory(e);
+    r->faults = memory_zeroed(r->plan.fault_count, sizeof *r->faults);
     for (size_t i = 0; i < r->plan.fault_count; i++) {
         r->faults[i].spec = &r->scenario->faults[r->plan.faults[i].spec];
         r->faults[i].planned_ns = start_ns + r->plan.faults[i].at_ns;
     }
-    return true;
 }
 
 // Starts the load and the observers. The clock of the plan starts a little later, when the load's
@@ -258,8 +254,7 @@ bool run_start_load(struct run *r, struct err *e)
         .end = r->plan.txn_count,
     };
     r->ledger.start_ns = start_ns;
-    if (!make_fault_records(r, start_ns, e))
-        return false;
+    make_fault_records(r, start_ns);
     // Drops the count of the round trips so far: they belong to the collector's start.
     run_count_trips(r);
     r->trips = 0;

@@ -43,20 +43,15 @@ static bool defer_signal(const struct run *r)
     return true;
 }
 
-// Returns the run that the segment before has left, or a new one; NULL without memory.
-static struct run *take_or_make_run(
-    const struct scenario *s, const struct run_options *o, struct err *e)
+// Returns the run that the segment before has left, or a new one.
+static struct run *take_or_make_run(const struct scenario *s, const struct run_options *o)
 {
     struct run **handover = o->segment.handover, *r = handover ? *handover : NULL;
 
     if (handover)
         *handover = NULL;
     if (!r) {
-        r = calloc(1, sizeof *r);
-        if (!r) {
-            err_memory(e);
-            return NULL;
-        }
+        r = memory_zeroed(1, sizeof *r);
         r->net = (struct netns)NETNS_INIT;
     }
     r->scenario = s;
@@ -99,10 +94,7 @@ static void fill_outcome(const struct run *r, struct run_outcome *outcome)
 bool run_scenario(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e)
 {
-    struct run *r = take_or_make_run(s, o, e);
-
-    if (!r)
-        return false;
+    struct run *r = take_or_make_run(s, o);
     bool ok = begin_run(r, e) &&          // server and collector
               defer_signal(r) &&          //
               run_start_load(r, e) &&     //

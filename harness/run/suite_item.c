@@ -98,5 +98,6 @@ bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e)
     run->p99_ms = read_figure(line, "p99_ms");
     parse_text(line, "broke", run->broke, sizeof run->broke);
     parse_text(line, "why", r->why, sizeof r->why);
-    return !junit || buf_append_str(&r->junit, junit) || err_memory(e);
+    return !junit || buf_append_str(&r->junit, junit) ||
+           err_set(e, ERR_USAGE, "the JUnit text of an entry is too long");
 }

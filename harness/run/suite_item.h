@@ -16,8 +16,8 @@ struct suite_item {
 void suite_item_init(struct suite_item *r);
 void suite_item_fini(struct suite_item *r);
 
-// Writes the line of an item, with the path of the result folder relative to `out`. NULL without
-// memory.
+// Writes the line of an item, with the path of the result folder relative to `out`. NULL when
+// that path is not UTF-8.
 json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char *out);
 
 // Reads an item from its line, except for the result folder. r->run.scenario then points into the

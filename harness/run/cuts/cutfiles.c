@@ -197,17 +197,14 @@ static int compare_trial_times(const void *a, const void *b)
 }
 
 // Makes a fault record for each cut or kill that was made, sorted by time. Its evidence names all
-// cuts of its trial. False without memory.
-static bool collect_faults(struct sums *s, const struct cutreport *c, struct err *e)
+// cuts of its trial.
+static void collect_faults(struct sums *s, const struct cutreport *c)
 {
     s->spec = (struct fault_spec){
         .verb = verb_find(c->how->action == ACTION_KILL ? "kill-collector" : "cut-at"),
         .instance = -1,
     };
-    // One more than needed, because calloc may return NULL when there are no points.
-    s->faults = calloc(c->points->count * POINTS_CUTS_MAX + 1, sizeof *s->faults);
-    if (!s->faults)
-        return err_memory(e);
+    s->faults = memory_zeroed(c->points->count * POINTS_CUTS_MAX, sizeof *s->faults);
     for (size_t i = 0; i < c->points->count; i++) {
         char text[POINTS_TEXT];
         // A cut that was not reached has no time and did nothing.
@@ -225,7 +222,6 @@ static bool collect_faults(struct sums *s, const struct cutreport *c, struct err
         }
     }
     qsort(s->faults, s->fault_count, sizeof *s->faults, compare_trial_times);
-    return true;
 }
 
 static void add_judged(struct judged *sum, const struct judged *j)
@@ -296,7 +292,8 @@ static bool make_sums(
     s->scenario = *c->scenario;
     s->scenario.load_count = s->scenario.fault_count = s->scenario.expect_count = 0;
     s->input = (struct check_input){.load = &s->load, .reconnects = UINT64_MAX}; // not counted
-    if (!collect_faults(s, c, e) || !ledger_init(&s->ledger, &s->scenario, &s->plan, e))
+    collect_faults(s, c);
+    if (!ledger_init(&s->ledger, &s->scenario, &s->plan, e))
         return false;
     s->ledger.log = &s->log;
     s->ledger.faults = s->faults;
@@ -362,12 +359,10 @@ static bool write_cuts_junit(const struct cutreport *c, const struct report_cuts
 bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
 {
-    struct sums *s = calloc(1, sizeof *s);
+    struct sums *s = memory_zeroed(1, sizeof *s);
     struct report_cuts counts = *n;
     struct buf options;
 
-    if (!s)
-        return err_memory(e);
     counts.strip = cutstrip_json(c);
     buf_init(&options, 1 << 12);
     cutfiles_options(c, NULL, &options);

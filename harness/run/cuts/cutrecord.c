@@ -49,7 +49,7 @@ static json_t *metrics_json(const struct trial_result *r)
         utf8_mend(example);
         json_t *one = json_pack("{s:b, s:o, s:s}", "broken", r->broken[id], "judged",
             judged_json(&r->judged[id]), "example", example);
-        if (one && !isnan(r->values[id]))
+        if (!isnan(r->values[id]))
             json_object_set_new(one, "value", json_real(r->values[id]));
         json_object_set_new(all, metrics[id].name, one);
     }
@@ -218,8 +218,7 @@ static int by_cuts(const void *a, const void *b)
 // Appends the trial of a line to *all.
 static bool take_trial(struct taken **all, size_t *count, const json_t *line, struct err *e)
 {
-    if (!array_grow(all, *count, 1, sizeof **all))
-        return err_memory(e);
+    memory_grow(all, *count, 1, sizeof **all);
     struct taken *t = &(*all)[(*count)++];
     return (read_cuts(json_object_get(line, "was"), &t->planned) &&
                read_cuts(json_object_get(line, "cuts"), &t->cuts) &&
@@ -243,28 +242,23 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
             return err_set(e, ERR_USAGE, "an entry of the record does not describe a message");
         if (!transcript_add(
                 t, (unsigned)link, (enum message_sender)sender, (unsigned char)type, n, text))
-            return err_memory(e);
+            return err_set(e, ERR_USAGE, "the record has more messages than a trial can have");
     }
     return true;
 }
 
 // Fills in the points and results from the trials, which must be sorted by by_cuts, so that the
-// merged report has the same order as the report of a single machine. False without memory.
-static bool fill_cutrecord(
-    struct cutrecord *r, const struct taken *all, size_t count, struct err *e)
+// merged report has the same order as the report of a single machine.
+static void fill_cutrecord(struct cutrecord *r, const struct taken *all, size_t count)
 {
-    // One more than needed, because calloc may return NULL when there are no trials.
-    r->points.items = calloc(count + 1, sizeof *r->points.items);
-    r->results = calloc(count + 1, sizeof *r->results);
-    if (!r->points.items || !r->results)
-        return err_memory(e);
+    r->points.items = memory_zeroed(count, sizeof *r->points.items);
+    r->results = memory_zeroed(count, sizeof *r->results);
     for (size_t i = 0; i < count; i++) {
         r->points.items[r->points.count++] = all[i].cuts;
         r->points.singles += all[i].planned.count == 1;
         r->results[i] = all[i].result;
         r->took_ns += all[i].result.took_ns;
     }
-    return true;
 }
 
 // Takes the trial without any cut; false when it cannot be read.
@@ -296,9 +290,10 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
     }
     if (ok && !any)
         ok = err_set(e, ERR_SKIP, "no shard has begun with it");
-    if (ok && count > 0)
+    if (count > 0)
         qsort(all, count, sizeof *all, by_cuts);
-    ok = ok && fill_cutrecord(r, all, count, e);
+    if (ok)
+        fill_cutrecord(r, all, count);
     free(all);
     return ok;
 }

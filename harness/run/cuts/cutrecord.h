@@ -15,12 +15,11 @@
 uint64_t cutrecord_number(const struct trial_cuts *cuts);
 
 // Writes a trial with its planned cuts and the cuts of its last try. They differ if the second cut
-// was moved. NULL without memory.
+// was moved.
 json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *planned,
     const struct trial_cuts *cuts, const struct trial_result *r);
 
-// Writes the trial without any cut, its messages, and the environment in which it was made. NULL
-// without memory.
+// Writes the trial without any cut, its messages, and the environment in which it was made.
 json_t *cutrecord_uncut(uint64_t item, const struct trial_result *uncut,
     const struct transcript *messages, const struct environment *where);
 

@@ -94,6 +94,5 @@ MUST_USE bool cutfiles_suite(const struct cutreport *c, const struct report_cuts
 void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *out);
 
 // Returns the data that html/cuts.js draws: the messages of the trial without any cut in their
-// order, each with the trials before and after it, the table of kinds, and the pairs. NULL without
-// memory.
+// order, each with the trials before and after it, the table of kinds, and the pairs.
 json_t *cutstrip_json(const struct cutreport *c);

@@ -252,9 +252,8 @@ static bool learn_messages(struct cuts *c, struct err *e)
         !points_add_pairs(&c->points, c->how->pairs, c->setting.scenario->seed, known.start, e))
         return false;
     keep_own_points(c);
-    // One more than needed, because calloc may return NULL for a shard without points.
-    c->results = calloc(c->points.count + 1, sizeof *c->results);
-    return c->results || err_memory(e);
+    c->results = memory_zeroed(c->points.count, sizeof *c->results);
+    return true;
 }
 
 // --- the trials --------------------------------------------------------------------------

@@ -219,10 +219,8 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
     // scenario.
     if (!ok)
         return err_set(e, ERR_SYSTEM, "the workload flushed %" PRIu64 " times", f->count);
-    f->states = calloc(f->count, sizeof *f->states);
-    f->results = calloc(f->count, sizeof *f->results);
-    if (!f->states || !f->results)
-        return err_memory(e);
+    f->states = memory_zeroed(f->count, sizeof *f->states);
+    f->results = memory_zeroed(f->count, sizeof *f->results);
     for (uint64_t i = 0; ok && i < f->count; i++) {
         // The seed of a state follows from the scenario's seed and the state's number alone.
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;

@@ -48,9 +48,7 @@ bool points_make(
             "%zu cut points are more than %d, the most that one command tries; restrict them "
             "with --cut-at",
             count, POINTS_MAX);
-    p->items = calloc(count, sizeof *p->items);
-    if (!p->items)
-        return err_memory(e);
+    memory_grow(&p->items, 0, count, sizeof *p->items);
     for (int sender = 0; sender < 2; sender++) {
         for (int type = 0; type < 256; type++) {
             if (is_kind_wanted(only, sender, type))
@@ -114,10 +112,7 @@ bool points_add_pairs(
         return true;
     if (recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER] == 0)
         return err_set(e, ERR_SYSTEM, "the collector exchanged no message before its first line");
-    struct trial_cuts *more = realloc(p->items, (p->count + pairs) * sizeof *more);
-    if (!more)
-        return err_memory(e);
-    p->items = more;
+    memory_grow(&p->items, p->count, pairs, sizeof *p->items);
     rng_init(&rng, seed, PAIRS_STREAM);
     for (size_t i = 0; i < pairs; i++) {
         struct trial_cuts pair = draw_first(p, &rng);

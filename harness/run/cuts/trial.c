@@ -435,12 +435,10 @@ bool trial_run(const struct trial_setting *setting, struct trial_fixture *fixtur
     const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e)
 {
-    struct trial *t = calloc(1, sizeof *t);
+    struct trial *t = memory_zeroed(1, sizeof *t);
     int64_t began_ns = clock_now_ns();
     unsigned counts[2][256];
 
-    if (!t)
-        return err_memory(e);
     t->setting = setting;
     t->fixture = fixture;
     t->cuts = cuts;
