@@ -144,10 +144,11 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 
     *r = (struct trial_result){.ran = true, .reached = (int)parse_integer(from, "reached")};
     parse_text(from, "verdict", verdict, sizeof verdict);
-    // The record may come from another machine, so every word in it is checked.
+    // The record may come from another machine, so its words are checked, and `reached`, which says
+    // how many of the times are read.
     while (r->verdict <= VERDICT_MISSED && strcmp(verdict_name(r->verdict), verdict) != 0)
         r->verdict++;
-    if (r->verdict > VERDICT_MISSED)
+    if (r->verdict > VERDICT_MISSED || r->reached < 0 || r->reached > POINTS_CUTS_MAX)
         return false;
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         read_trial_metric(r, id, json_object_get(all, metrics[id].name));

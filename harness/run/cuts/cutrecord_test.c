@@ -1,0 +1,75 @@
+// Tests that a merge takes trials from a record, and refuses one that this program cannot have
+// written.
+#include "base/unit.h"
+#include "run/cuts/cutrecord.h"
+
+#define ITEM 7
+
+static const struct trial_cuts cuts = {.at = {{MESSAGE_CLIENT, 'B', 1, CUT_BEFORE}}, .count = 1};
+static struct trial_result result; // too large for the stack
+
+// Makes a record of the trial without a cut and of one trial, and takes both from it.
+static bool take(struct cutrecord *taken, struct err *e)
+{
+    struct transcript none;
+    const struct environment where = {.mailproof = "0"};
+    struct record record = {.lines = json_array()};
+
+    transcript_init(&none);
+    json_array_append_new(
+        record.lines, cutrecord_uncut(ITEM, &(struct trial_result){0}, &none, &where));
+    json_array_append_new(record.lines, cutrecord_trial(ITEM, &cuts, &cuts, &result));
+    *taken = (struct cutrecord){0};
+    bool ok = cutrecord_take(taken, &record, ITEM, e);
+    transcript_fini(&none);
+    json_decref(record.lines);
+    return ok;
+}
+
+static void give_back(struct cutrecord *taken)
+{
+    points_fini(&taken->points);
+    free(taken->results);
+    transcript_fini(&taken->transcript);
+}
+
+static void test_trial_comes_back(void **state)
+{
+    struct cutrecord taken;
+    struct err e = {0};
+
+    result = (struct trial_result){.reached = 1, .cut_ns = {5}, .took_ns = 9};
+    if (!take(&taken, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(taken.points.count, 1);
+    assert_int_equal(taken.points.singles, 1);
+    assert_int_equal(taken.results[0].reached, 1);
+    assert_int_equal(taken.results[0].cut_ns[0], 5);
+    assert_int_equal(taken.took_ns, 9);
+    give_back(&taken);
+}
+
+// A trial has room for the times of POINTS_CUTS_MAX cuts.
+static void test_impossible_number_of_cuts_is_refused(void **state)
+{
+    static const int reached[] = {-1, POINTS_CUTS_MAX + 1, 1000000};
+
+    for (size_t i = 0; i < sizeof reached / sizeof *reached; i++) {
+        struct cutrecord taken;
+        struct err e = {0};
+        result = (struct trial_result){.reached = reached[i]};
+        assert_false(take(&taken, &e));
+        assert_int_equal(e.kind, ERR_USAGE);
+        give_back(&taken);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trial_comes_back),
+        cmocka_unit_test(test_impossible_number_of_cuts_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
