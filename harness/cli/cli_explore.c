@@ -121,14 +121,16 @@ static void take_example(const json_t *result, char *out, size_t size)
     utf8_mend(out);
 }
 
-// Returns the entry of the draw that a worker is running; NULL when no worker runs it.
+// Returns the entry of the draw, which a worker has been running until now.
 static struct tried *running_draw(struct exploring *x, uint64_t number)
 {
-    for (int i = 0; i < x->jobs; i++) {
-        if (x->running[i].number == number && x->running[i].took_s > 0)
-            return &x->running[i];
+    int i = 0;
+
+    while (x->running[i].number != number || x->running[i].took_s == 0) {
+        i++;
+        assert(i < x->jobs);
     }
-    return NULL;
+    return &x->running[i];
 }
 
 // Removes a run's folder, and the scenario's folder when it is empty.
@@ -183,14 +185,13 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
 // Takes a worker's answer, for the first run of a draw or for another run of a suspect.
 static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *a, struct err *e)
 {
-    struct tried *known = running_draw(x, a->number);
-    struct tried t = known ? *known : (struct tried){.number = a->number};
+    struct tried *running = running_draw(x, a->number);
+    struct tried t = *running;
     struct suspect *s = suspect_of(x, a->number);
     char example[256] = "";
     json_t *result = a->kind == ERR_NONE ? parse_file(a->folder, "result.json", e) : NULL;
 
-    if (known)
-        known->took_s = 0;
+    running->took_s = 0; // the worker is idle again
     // An interrupted draw counts as not made, so that a later call makes it.
     if (a->kind == ERR_INTERRUPTED)
         return true;

@@ -10,13 +10,14 @@
 #define TICK_NS (20 * NS_PER_MS)
 #define INPUT_MAX 4096
 
-// Parses an address: HOST:PORT, [V6]:PORT, :PORT or PORT.
+// Parses an address: HOST:PORT, [V6]:PORT, :PORT or PORT. Without a host, only this machine can
+// connect.
 static bool parse_listen(const char *text, struct proxy_open *open, struct err *e)
 {
     char host[256] = "127.0.0.1";
     const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
     size_t len = colon ? (size_t)(colon - text) : 0;
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = {.ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found;
     bool bracketed = len >= 2 && text[0] == '[' && text[len - 1] == ']';
     char *end;

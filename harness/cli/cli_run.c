@@ -63,33 +63,23 @@ static bool workers_possible(const struct options *o, struct err *e)
 int cli_run(const struct options *o)
 {
     struct paths paths = {0};
-    struct scenario *scenarios = NULL;
     struct subject_sets sets = {0};
     struct err e = {0};
     size_t count = 0;
-    int code = EXIT_USAGE;
 
-    if (!*o->args) {
-        err_set(&e, ERR_USAGE, "run: name a scenario, or see 'mailproof list'%s",
-            o->tag ? "; --tag chooses among those named: run scenarios --tag …" : "");
-        goto out;
-    }
     // Everything that can be refused is refused before the first run: hours later nobody may be
     // there to correct the command.
-    if (!workers_possible(o, &e) || !cuts_possible(o, &e))
-        goto out;
-    for (char *const *arg = o->args; *arg; arg++) {
-        if (!locate_scenarios(&paths, *arg, &e))
-            goto out;
-    }
-    scenarios = memory_zeroed(paths.count, sizeof *scenarios);
-    if (subjects_sets(&sets, o, &e) &&
-        load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
-        skips_check(scenarios, count, o, &e) && cuts_fit(scenarios, count, o, &e))
-        code = run_suite(scenarios, count, o);
-out:
-    if (e.kind != ERR_NONE)
-        code = cli_fail(&e);
+    bool ok = (*o->args ||
+                  err_set(&e, ERR_USAGE, "run: name a scenario, or see 'mailproof list'%s",
+                      o->tag ? "; --tag chooses among those named: run scenarios --tag …" : "")) &&
+              workers_possible(o, &e) && cuts_possible(o, &e);
+    for (char *const *arg = o->args; ok && *arg; arg++)
+        ok = locate_scenarios(&paths, *arg, &e);
+    struct scenario *scenarios = memory_zeroed(paths.count, sizeof *scenarios);
+    ok = ok && subjects_sets(&sets, o, &e) &&
+         load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
+         skips_check(scenarios, count, o, &e) && cuts_fit(scenarios, count, o, &e);
+    int code = ok ? run_suite(scenarios, count, o) : cli_fail(&e);
     for (size_t i = 0; i < count; i++)
         scenario_fini(&scenarios[i]);
     free(scenarios);

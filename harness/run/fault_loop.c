@@ -96,25 +96,25 @@ static bool leave_out(struct run *r, size_t next)
 
     if (busy) {
         f->left_out = LEFT_OUT_BUSY;
-        f->undone = true;
+        f->undone = true; // there is nothing to undo
         snprintf(f->evidence, sizeof f->evidence, "left out: %s was at work",
             r->faults[busy - 1].spec->verb->name);
         return true;
     }
-
     for (size_t i = next; i-- > 0;) {
         const struct fault_record *before = &r->faults[i];
         if (before->spec != f->spec || before->left_out)
             continue;
-        f->undone = before->ended_ns > f->planned_ns;
         // Only the repetition right before this one counts; earlier ones have ended before that one
         // began.
-        f->left_out = f->undone ? LEFT_OUT_CANNOT_STRIKE : LEFT_OUT_NOT;
-        break;
-    }
-    if (f->left_out)
+        if (before->ended_ns <= f->planned_ns)
+            return false;
+        f->left_out = LEFT_OUT_CANNOT_STRIKE;
+        f->undone = true;
         snprintf(f->evidence, sizeof f->evidence, "left out: the one before was still at work");
-    return f->left_out;
+        return true;
+    }
+    return false;
 }
 
 // True when a signal asks for an end and the run may be judged by a part of its load. Notes this

@@ -25,19 +25,6 @@ static bool start_sampler(struct observers *o, const char *conninfo, const atomi
     return o->sampler;
 }
 
-static bool start_starved(
-    struct observers *o, const atomic_int *outer_pid, struct subject *subject, struct err *e)
-{
-    o->starved = starved_start(&(struct starved_config){.collectors = collector_pids,
-                                   .arg = subject,
-                                   .collector_role = MIGRATE_COLLECTOR,
-                                   .load_role = MIGRATE_LOAD,
-                                   .disk = DRIVE_PROGRAM,
-                                   .server = outer_pid},
-        e);
-    return o->starved;
-}
-
 static bool make_probe_table(const char *conninfo, struct err *e)
 {
     PGconn *conn = sql_connect(conninfo, e);
@@ -70,7 +57,14 @@ bool observers_start_starved(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e)
 {
     observers_note_pid(o, server);
-    return start_starved(o, outer_pid(o, server), subject, e);
+    o->starved = starved_start(&(struct starved_config){.collectors = collector_pids,
+                                   .arg = subject,
+                                   .collector_role = MIGRATE_COLLECTOR,
+                                   .load_role = MIGRATE_LOAD,
+                                   .disk = DRIVE_PROGRAM,
+                                   .server = outer_pid(o, server)},
+        e);
+    return o->starved;
 }
 
 bool observers_start(

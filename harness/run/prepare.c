@@ -21,15 +21,14 @@
 static const int64_t connect_lead_ns = 300 * NS_PER_MS; // for the load's connections to open
 static const int64_t collector_ready_ns = 10 * NS_PER_S;
 
-// Reads the server's time, in s since 1970, into the ledger.
-static bool read_server_epoch(struct run *r, struct err *e)
+bool run_read_epoch(struct ledger *l, PGconn *conn, struct err *e)
 {
     char epoch[32];
 
-    if (!sql_value(r->context.admin, "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint",
-            epoch, sizeof epoch, e))
+    if (!sql_value(conn, "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint", epoch,
+            sizeof epoch, e))
         return false;
-    r->ledger.server_epoch_s = strtoll(epoch, NULL, 10);
+    l->server_epoch_s = strtoll(epoch, NULL, 10);
     return true;
 }
 
@@ -237,8 +236,8 @@ static void make_fault_records(struct run *r, int64_t start_ns)
 bool run_start_load(struct run *r, struct err *e)
 {
     if (!generator_open_workers(&r->generator, r->options->workers, r->scenario, &r->plan, e) ||
-        !observers_start(&r->observers, &r->server, r->subject, e) || !read_server_epoch(r, e) ||
-        !queue_prepare_producer(r, e))
+        !observers_start(&r->observers, &r->server, r->subject, e) ||
+        !run_read_epoch(&r->ledger, r->context.admin, e) || !queue_prepare_producer(r, e))
         return false;
     int64_t start_ns = clock_now_ns() + connect_lead_ns;
     struct load_config config = {

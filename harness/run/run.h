@@ -105,7 +105,8 @@ struct run_end {
     struct sessions sessions;   // sessions of the collector
     struct secret_scan secrets; // the secrets that were found in the collector's logs
     char cpu_users[200];
-    double left, taken, failed; // numbers of jobs, from queue_left, queue_taken and queue_failed
+    double left, taken, failed; // numbers of jobs that the manifest's queries end_state, `taken`
+                                // and `failed` count; NAN: not known
     struct handlers handlers;   // zeroed unless the harness ends each handler with an answer
     struct check_input input;
     struct result result;
@@ -199,6 +200,9 @@ void run_free_segment(struct run *r);
 // answer.
 MUST_USE bool run_count_is(
     struct run *r, const char *sql, const char *want, bool *is, struct err *e);
+
+// Reads the server's time, in s since 1970, into the ledger.
+MUST_USE bool run_read_epoch(struct ledger *l, PGconn *conn, struct err *e);
 
 // Adds the collector's round trips since the last call to `trips`.
 void run_count_trips(struct run *r);

@@ -180,9 +180,9 @@ static bool settle_and_judge(struct run *r, struct err *e)
     r->ledger.log = run_log(r);
     gather_input(r, &r->end);
     provider_fetch_log(&r->server);
-    r->end.left = reachable ? queue_left(r) : NAN;
-    r->end.taken = reachable ? queue_taken(r) : NAN;
-    r->end.failed = reachable ? queue_failed(r) : NAN;
+    r->end.left = reachable ? queue_count(r, r->queue.manifest.end_state) : NAN;
+    r->end.taken = reachable ? queue_count(r, r->queue.manifest.taken) : NAN;
+    r->end.failed = reachable ? queue_count(r, r->queue.manifest.failed) : NAN;
     find_sessions(r, &r->end);
     PGconn *conn = reachable ? r->context.admin : NULL;
     if (!ledger_settle_losses(&r->ledger, r->faults, conn, e) || !read_logs(r, e) ||

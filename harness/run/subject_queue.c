@@ -204,23 +204,17 @@ bool queue_prepare(struct run *r, struct err *e)
            sql_exec(r->context.admin, run_sql_grant_queue, e);
 }
 
-static bool has_end_state(const struct run *r)
-{
-    return scenario_is_queue(r->scenario) &&
-           strcmp(r->queue.manifest.end_state, MANIFEST_NONE) != 0;
-}
-
 bool queue_is_done(struct run *r)
 {
+    const char *query = r->queue.manifest.end_state;
     struct err unanswered;
     bool none = false;
 
-    return !has_end_state(r) ||
-           (run_count_is(r, r->queue.manifest.end_state, "0", &none, &unanswered) && none);
+    return strcmp(query, MANIFEST_NONE) == 0 ||
+           (run_count_is(r, query, "0", &none, &unanswered) && none);
 }
 
-// Returns the number that a query of the manifest gives; NAN: there is no such query, or no answer.
-static double query_count(struct run *r, const char *query)
+double queue_count(struct run *r, const char *query)
 {
     struct err ignored;
     char count[32];
@@ -229,21 +223,6 @@ static double query_count(struct run *r, const char *query)
         !sql_value(r->context.admin, query, count, sizeof count, &ignored))
         return NAN;
     return strtod(count, NULL);
-}
-
-double queue_left(struct run *r)
-{
-    return query_count(r, r->queue.manifest.end_state);
-}
-
-double queue_taken(struct run *r)
-{
-    return query_count(r, r->queue.manifest.taken);
-}
-
-double queue_failed(struct run *r)
-{
-    return query_count(r, r->queue.manifest.failed);
 }
 
 bool queue_is_answered(const struct run *r)

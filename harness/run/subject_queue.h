@@ -19,21 +19,16 @@ struct run_queue {
 // is so where a standby takes over, because few such clients understand a conninfo with two hosts.
 bool queue_needs_one_address(const struct scenario *s);
 
-// Returns the number of jobs that the manifest's end_state query counts; NAN: there is no such
-// query, or no answer.
-double queue_left(struct run *r);
-
-// Return the number of jobs that the manifest's `taken` and `failed` queries count; NAN: there is
-// no such query, or no answer.
-double queue_taken(struct run *r);
-double queue_failed(struct run *r);
+// Returns the number of jobs that a query of the manifest counts, such as end_state; NAN: no queue
+// is judged, or there is no such query, or no answer.
+double queue_count(struct run *r, const char *query);
 
 // True when the harness ends each handler with an answer: the scenario's collector.sender says how,
 // and the manifest says that the consumer asks.
 bool queue_is_answered(const struct run *r);
 
-// True when the end_state query counts no job, or when there is no such query. False without an
-// answer.
+// True when the end_state query of the queue that is judged counts no job, or when there is no such
+// query. False without an answer.
 bool queue_is_done(struct run *r);
 
 // If a queue is judged, reads its manifest. ERR_SKIP when the subject is not installed, or when the

@@ -21,28 +21,29 @@ bool cuts_run(const struct scenario *s, const struct options *o, const struct ru
            everycut_run(s, run, &how, outcome, e);
 }
 
-static const char *cuts_option(const struct options *o)
+// Returns the option that asks for trials in place of a run; NULL: none does.
+static const char *trials_option(const struct options *o)
 {
-    return o->run.every_kill ? "--every-kill" : "--every-cut";
+    return o->run.every_flush  ? "--every-flush"
+           : o->run.every_kill ? "--every-kill"
+           : o->run.every_cut  ? "--every-cut"
+                               : NULL;
 }
 
-// Checks that the options about cuts, kills and flushes go together. --cut-at must name a kind of
-// message without a tag, because messages are counted by kind.
+// --cut-at must name a kind of message without a tag, because messages are counted by kind.
 bool cuts_possible(const struct options *o, struct err *e)
 {
+    const char *trials = trials_option(o);
     struct message_kind kind;
 
     if (o->run.every_cut && o->run.every_kill)
         return err_set(e, ERR_USAGE, "--every-cut and --every-kill do not go together");
     if (o->run.every_flush && cuts_tried(o))
-        return err_set(e, ERR_USAGE, "%s does not go with --every-flush", cuts_option(o));
-    if (o->run.every_flush && o->run.keep)
-        return err_set(e, ERR_USAGE, "--keep does not go with --every-flush");
-    if (o->run.metrics && (cuts_tried(o) || o->run.every_flush))
-        return err_set(e, ERR_USAGE, "--metrics does not go with %s",
-            o->run.every_flush ? "--every-flush" : cuts_option(o));
-    if (cuts_tried(o) && o->run.keep)
-        return err_set(e, ERR_USAGE, "--keep does not go with %s", cuts_option(o));
+        return err_set(e, ERR_USAGE, "--every-%s does not go with --every-flush",
+            o->run.every_kill ? "kill" : "cut");
+    if (trials && (o->run.keep || o->run.metrics))
+        return err_set(
+            e, ERR_USAGE, "--%s does not go with %s", o->run.keep ? "keep" : "metrics", trials);
     if (!cuts_tried(o) && (o->cut_at || o->run.pairs))
         return err_set(e, ERR_USAGE, "--%s goes with --every-cut or --every-kill",
             o->cut_at ? "cut-at" : "pairs");
@@ -58,17 +59,16 @@ bool cuts_possible(const struct options *o, struct err *e)
 bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
 {
-    if (!cuts_tried(o) && !o->run.every_flush)
-        return true;
-    for (size_t i = 0; i < count; i++) {
+    const char *trials = trials_option(o);
+
+    for (size_t i = 0; trials && i < count; i++) {
         const struct scenario *s = &scenarios[i];
         const char *what = s->postgres.standby != STANDBY_NONE ? "postgres.standby"
                            : s->collector.instances > 1 && !o->run.every_flush
                                ? "more than one of collector.instances"
                                : NULL;
         if (what)
-            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what,
-                o->run.every_flush ? "--every-flush" : cuts_option(o));
+            return err_set(e, ERR_USAGE, "%s: %s does not go with %s", s->name, what, trials);
         if (o->run.every_flush && s->postgres.storage != STORAGE_CRASHABLE)
             return err_set(
                 e, ERR_USAGE, "%s: --every-flush needs postgres.storage: crashable", s->name);

@@ -330,13 +330,9 @@ static bool run_steps(struct trial *t, struct err *e)
 
 static bool begin_ledger(struct trial *t, struct err *e)
 {
-    char epoch[32];
-
     if (!ledger_init(&t->ledger, &t->steps.scenario, &t->steps.plan, e) ||
-        !sql_value(t->fixture->db.conn,
-            "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint", epoch, sizeof epoch, e))
+        !run_read_epoch(&t->ledger, t->fixture->db.conn, e))
         return false;
-    t->ledger.server_epoch_s = strtoll(epoch, NULL, 10);
     t->ledger.start_ns = clock_now_ns();
     t->ledger.txns = t->steps.records;
     t->load.records = t->steps.records;
