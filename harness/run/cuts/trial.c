@@ -165,10 +165,11 @@ static bool start_collector(struct trial *t, struct err *e)
     struct buf conninfo;
 
     buf_init(&conninfo, 4096);
-    bool ok = s->server->provider->conninfo(
-                  s->server, MIGRATE_COLLECTOR, t->fixture->db.name, &conninfo) &&
-              proxy_conninfo(t->fixture->proxy, &conninfo) && buf_str(&conninfo) &&
-              command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
+    bool ok = (s->server->provider->conninfo(
+                   s->server, MIGRATE_COLLECTOR, t->fixture->db.name, &conninfo) &&
+                  proxy_conninfo(t->fixture->proxy, &conninfo) && buf_str(&conninfo)) ||
+              err_set(e, ERR_INTERNAL, "the conninfo is too long");
+    ok = ok && command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
     buf_fini(&conninfo);
     return ok && start_subject(t, e) &&
            observers_start_starved(&t->observers, s->server, t->subject, e);
