@@ -24,7 +24,7 @@
 #define RUNS_DEFAULT 10
 
 struct comparisons {
-    struct comparison items[SCENARIOS_MAX];
+    struct comparison items[SCENARIOS_MAX]; // items[i] compares base[i] with new[i]
     struct side base[SCENARIOS_MAX], new[SCENARIOS_MAX];
     size_t count;
 };
@@ -186,11 +186,11 @@ struct turns {
     const struct options *options;
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
     int runs;               // number of counted runs of each collector
-    int done, planned;
-    int round;            // number of the round, in which both collectors run once with one seed
-    struct server server; // one server for all runs, each of which has a database of its own
-    bool shared;          // true: `server` is used; false: the scenario changes its server, so each
-                          // run has its own
+    int done, planned;      // numbers of all runs, with the warm-up and the calibration
+    int round;              // number of the round, in which both collectors run once with one seed
+    struct server server;   // one server for all runs, each of which has a database of its own
+    bool shared; // true: `server` is used; false: the scenario changes its server, so each
+                 // run has its own
 };
 
 static void tell_side_run(

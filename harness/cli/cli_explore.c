@@ -68,8 +68,12 @@ static void show_search(struct exploring *x)
 // Writes the page about the search, and prints the same as text.
 static bool write_explore_page(struct exploring *x, struct err *e)
 {
-    const struct page page = {
-        &x->journal, x->seed, x->collector, &x->limits[0], x->journal.spent_s, x->dir};
+    const struct page page = {.journal = &x->journal,
+        .seed = x->seed,
+        .collector = x->collector,
+        .limits = &x->limits[0],
+        .spent_s = x->journal.spent_s,
+        .dir = x->dir};
     struct buf html, text;
     char path[1000];
 
@@ -244,8 +248,9 @@ static bool may_draw(const struct exploring *x)
            !(x->options->fail_fast && has_failed(x));
 }
 
-// Gives each idle worker a run, until `places` workers are busy. *more: false when no run was left.
-// Suspects come first, because a draw that broke something once may do so again.
+// Gives each idle worker a run, until `places` workers are busy. *more: false when no run was left,
+// or no worker, as when one has died and no other could be started. Suspects come first, because a
+// draw that broke something once may do so again.
 static bool fill_places(struct exploring *x, int places, bool *more, struct err *e)
 {
     *more = true;

@@ -106,6 +106,7 @@ static void take_row(struct field_run *f, size_t i, const json_t *line)
     parse_text(line, "runtime", row->runtime, sizeof row->runtime);
     parse_text(line, "machine", machine, sizeof machine);
     parse_text(line, "when", f->grid.when, sizeof f->grid.when);
+    // The first row replaces the name of this machine, on which no run was made.
     if (i == 0)
         snprintf(f->grid.machine, sizeof f->grid.machine, "%s", machine);
     else if (strcmp(f->grid.machine, machine) != 0)
@@ -173,8 +174,9 @@ static bool write_field_markdown(const struct grid *g, const char *path, struct 
     return ok;
 }
 
-// Writes the pages into the folder of --site, or else of the record. A shard without --site writes
-// none, because it has only a part of the rows.
+// Writes the pages into the folder of --site, or else of the record. Without --site a shard writes
+// none, because it has only a part of the rows, and neither does a merge, whose record has no
+// folder.
 static bool write_pages(const struct field_run *f, struct err *e)
 {
     const char *dir = f->options->field.site;

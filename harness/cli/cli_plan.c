@@ -18,18 +18,19 @@ static void append_judged_time(const struct plan *plan, const struct scenario *s
 }
 
 // Appends the command of a counterpart's collector. The collectors that are broken on purpose lie
-// in a build's folder tests, where PATH does not lead, so such a collector gets its whole path.
-// Returns false when the program is nowhere.
+// in a build's folder tests, beside that of this program, where PATH does not lead, so such a
+// collector gets its whole path. Returns false when the program is nowhere.
 static bool append_collector(const char *collector, struct buf *command)
 {
-    char below[PATH_MAX], beside[PATH_MAX], path[PATH_MAX];
-    size_t len = strcspn(collector, " \t");
+    char in_tests[PATH_MAX], built_path[PATH_MAX], path[PATH_MAX];
+    size_t len = strcspn(collector, " \t"); // of the program, before its arguments
     struct err ignored;
 
-    snprintf(below, sizeof below, "../tests/%.*s", (int)len, collector);
-    const char *name = below + strlen("../tests/");
+    snprintf(in_tests, sizeof in_tests, "../tests/%.*s", (int)len, collector);
+    const char *name = in_tests + strlen("../tests/");
     bool found = strchr(name, '/') || path_program(path, name);
-    bool built = !found && path_sibling(beside, below, &ignored) && realpath(beside, path);
+    bool built =
+        !found && path_sibling(built_path, in_tests, &ignored) && realpath(built_path, path);
     buf_printf(command, "%s%s", built ? path : name, collector + len);
     return found || built;
 }

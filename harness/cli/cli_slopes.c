@@ -57,7 +57,7 @@ static bool take_soak(struct slopes *s, const char *dir, struct err *e)
         segments = memory_zeroed(g.count, sizeof *segments);
     for (size_t i = 0; ok && i < g.count; i++)
         ok = take_segment(&segments[i], g.folders[i], e);
-    if (ok)
+    if (ok) // by at_ns, the first member
         qsort(segments, g.count, sizeof *segments, clock_compare);
     ok = ok && (slopes_of_soak(s, segments, g.count, e) || err_prefix(e, "%.500s", dir));
     free(segments);

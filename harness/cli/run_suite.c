@@ -129,9 +129,11 @@ static void run_one(
         .keep = o->run.keep,
         .quiet = o->quiet,
         .partial = true, // the first signal only ends the load
+        // A soak has thousands of segments, and the live table shows the runs that pass.
         .brief = o->run.soak || (t->table.live && isatty(STDOUT_FILENO)),
         .suite = t->table.live ? &t->table : NULL,
         .live = t->live,
+        // A later call takes the run's JUnit text from the record, if it asks for --junit.
         .suites = o->run.junit || t->record.file ? &ran->junit : NULL,
     };
     struct run_outcome outcome = {0};

@@ -102,6 +102,7 @@ bool run_prepare_server(struct run *r, struct err *e)
     return r->context.admin && queue_prepare(r, e) && lanes_make(r->context.admin, s, e) &&
            durability_prove(&r->server, r->context.admin, s->postgres.durability,
                &s->postgres.settings, &r->proof, e) &&
+           // Only the first phase can have this key: the ids of the others follow on.
            load_ids_from(r->context.admin, s->load[0].ids_from, e) && run_prepare_load(r, e) &&
            (!r->server.provider->settle || r->server.provider->settle(&r->server, e));
 }

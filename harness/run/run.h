@@ -100,7 +100,7 @@ struct run_progress {
 };
 
 // What is known at the end of a run: the facts that are judged beside the ledger, and the verdict.
-struct run_end {
+struct end_facts {
     struct err gave_up;         // why the harness gave the subject up; ERR_NONE: it did not
     struct sessions sessions;   // sessions of the collector
     struct secret_scan secrets; // the secrets that were found in the collector's logs
@@ -154,7 +154,7 @@ struct run {
     struct run_progress progress;
     uint64_t trips; // the collector's round trips, when they are counted
     struct ledger ledger;
-    struct run_end end;
+    struct end_facts end;
 };
 
 // The interval at which the loops of a run poll.

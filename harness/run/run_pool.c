@@ -101,9 +101,9 @@ static bool run_job(struct worker_state *state, const struct run_pool_job *job,
 
 // Takes jobs from the parent and answers them, until a signal, or until the parent closes the
 // socket.
-static void serve_jobs(const struct run_pool *c, int fd)
+static void serve_jobs(const struct run_pool *pool, int fd)
 {
-    struct worker_state state = {.pool = c};
+    struct worker_state state = {.pool = pool};
     struct run_pool_job job;
 
     while (!interrupt_signal()) {
@@ -131,7 +131,7 @@ static void serve_jobs(const struct run_pool *c, int fd)
 }
 
 // Turns the forked process into a worker. Does not return.
-static void become_worker(const struct run_pool *c, int number, int fd, pid_t parent)
+static void become_worker(const struct run_pool *pool, int number, int fd, pid_t parent)
 {
     char name[40], path[PATH_MAX];
     struct err ignored;
@@ -143,19 +143,19 @@ static void become_worker(const struct run_pool *c, int number, int fd, pid_t pa
     // If the parent ended before this call of prctl, no signal will come.
     if (getppid() != parent)
         _exit(0);
-    for (int i = 0; i < c->count; i++) {
-        if (i != number && c->workers[i].pid > 0)
-            close(c->workers[i].fd);
+    for (int i = 0; i < pool->count; i++) {
+        if (i != number && pool->workers[i].pid > 0)
+            close(pool->workers[i].fd);
     }
     snprintf(name, sizeof name, "worker-%d.log", number);
-    int log = path_join(path, c->logs, name, &ignored)
+    int log = path_join(path, pool->logs, name, &ignored)
                   ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)
                   : -1;
     if (log >= 0) {
         dup2(log, STDOUT_FILENO);
         dup2(log, STDERR_FILENO);
     }
-    serve_jobs(c, fd);
+    serve_jobs(pool, fd);
     fflush(NULL);
     _exit(0);
 }
@@ -164,9 +164,9 @@ static void become_worker(const struct run_pool *c, int number, int fd, pid_t pa
 
 // Forks worker `number`. The parent keeps one end of a SEQPACKET socket, on which each job and each
 // answer arrives whole.
-static bool start_worker(struct run_pool *c, int number, struct err *e)
+static bool start_worker(struct run_pool *pool, int number, struct err *e)
 {
-    struct run_pool_worker *w = &c->workers[number];
+    struct run_pool_worker *w = &pool->workers[number];
     pid_t parent = getpid();
     int fds[2];
 
@@ -177,7 +177,7 @@ static bool start_worker(struct run_pool *c, int number, struct err *e)
     pid_t pid = fork();
     if (pid == 0) {
         close(fds[0]);
-        become_worker(c, number, fds[1], parent);
+        become_worker(pool, number, fds[1], parent);
     }
     close(fds[1]);
     if (pid < 0) {
@@ -188,11 +188,11 @@ static bool start_worker(struct run_pool *c, int number, struct err *e)
     return true;
 }
 
-bool run_pool_start(struct run_pool *c, int count, struct err *e)
+bool run_pool_start(struct run_pool *pool, int count, struct err *e)
 {
-    c->count = count;
+    pool->count = count;
     for (int i = 0; i < count; i++) {
-        if (!start_worker(c, i, e))
+        if (!start_worker(pool, i, e))
             return false;
     }
     return true;
@@ -208,38 +208,38 @@ static void end_worker(struct run_pool_worker *w, int64_t grace_ns)
     w->pid = 0;
 }
 
-void run_pool_end(struct run_pool *c)
+void run_pool_end(struct run_pool *pool)
 {
-    for (int i = 0; i < c->count; i++) {
-        if (c->workers[i].pid > 0)
-            kill(c->workers[i].pid, SIGTERM);
+    for (int i = 0; i < pool->count; i++) {
+        if (pool->workers[i].pid > 0)
+            kill(pool->workers[i].pid, SIGTERM);
     }
-    for (int i = 0; i < c->count; i++)
-        end_worker(&c->workers[i], end_limit_ns);
-    c->count = 0;
+    for (int i = 0; i < pool->count; i++)
+        end_worker(&pool->workers[i], end_limit_ns);
+    pool->count = 0;
 }
 
-int run_pool_idle(const struct run_pool *c)
+int run_pool_idle(const struct run_pool *pool)
 {
-    for (int i = 0; i < c->count; i++) {
-        if (!c->workers[i].busy && c->workers[i].pid > 0)
+    for (int i = 0; i < pool->count; i++) {
+        if (!pool->workers[i].busy && pool->workers[i].pid > 0)
             return i;
     }
     return -1;
 }
 
-int run_pool_busy(const struct run_pool *c)
+int run_pool_busy(const struct run_pool *pool)
 {
     int busy = 0;
 
-    for (int i = 0; i < c->count; i++)
-        busy += c->workers[i].busy;
+    for (int i = 0; i < pool->count; i++)
+        busy += pool->workers[i].busy;
     return busy;
 }
 
-bool run_pool_give(struct run_pool *c, int worker, const struct run_pool_job *job, struct err *e)
+bool run_pool_give(struct run_pool *pool, int worker, const struct run_pool_job *job, struct err *e)
 {
-    struct run_pool_worker *w = &c->workers[worker];
+    struct run_pool_worker *w = &pool->workers[worker];
 
     w->job = *job;
     w->busy = true;
@@ -251,51 +251,51 @@ bool run_pool_give(struct run_pool *c, int worker, const struct run_pool_job *jo
 
 // Ends a worker, starts another in its place, and answers its job with the error `why`.
 static void replace_worker(
-    struct run_pool *c, int number, const char *why, struct run_pool_answer *answer)
+    struct run_pool *pool, int number, const char *why, struct run_pool_answer *answer)
 {
-    struct run_pool_worker *w = &c->workers[number];
+    struct run_pool_worker *w = &pool->workers[number];
     struct err e;
 
     *answer = (struct run_pool_answer){.number = w->job.number, .kind = ERR_INTERNAL};
     end_worker(w, end_limit_ns);
     w->busy = false; // the job is answered, even if no other worker can be started
-    bool again = start_worker(c, number, &e);
+    bool again = start_worker(pool, number, &e);
     snprintf(
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
 }
 
 // Reads a busy worker's answer; false when the worker still works. A worker that has died
 // or takes too long is replaced, which gives an answer, too.
-static bool read_run_answer(struct run_pool *c, int number, struct run_pool_answer *answer)
+static bool read_run_answer(struct run_pool *pool, int number, struct run_pool_answer *answer)
 {
-    struct run_pool_worker *w = &c->workers[number];
+    struct run_pool_worker *w = &pool->workers[number];
 
     ssize_t got = recv(w->fd, answer, sizeof *answer, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         if (clock_now_ns() - w->since_ns < job_limit_ns)
             return false;
-        replace_worker(c, number, "the harness took too long over a run", answer);
+        replace_worker(pool, number, "the harness took too long over a run", answer);
         return true;
     }
     if (got != (ssize_t)sizeof *answer)
-        replace_worker(c, number, "the harness died in a run", answer);
+        replace_worker(pool, number, "the harness died in a run", answer);
     w->busy = false;
     return true;
 }
 
-bool run_pool_answer(struct run_pool *c, int64_t deadline_ns, struct run_pool_answer *answer)
+bool run_pool_answer(struct run_pool *pool, int64_t deadline_ns, struct run_pool_answer *answer)
 {
     struct pollfd fds[RUN_POOL_MAX];
 
     do {
-        for (int i = 0; i < c->count; i++) {
-            fds[i] =
-                (struct pollfd){.fd = c->workers[i].busy ? c->workers[i].fd : -1, .events = POLLIN};
-            if (c->workers[i].busy && read_run_answer(c, i, answer))
+        for (int i = 0; i < pool->count; i++) {
+            fds[i] = (struct pollfd){
+                .fd = pool->workers[i].busy ? pool->workers[i].fd : -1, .events = POLLIN};
+            if (pool->workers[i].busy && read_run_answer(pool, i, answer))
                 return true;
         }
         int64_t left_ns = clock_min(deadline_ns - clock_now_ns(), poll_ns);
-        poll(fds, (nfds_t)c->count, left_ns > 0 ? (int)(left_ns / NS_PER_MS) : 0);
+        poll(fds, (nfds_t)pool->count, left_ns > 0 ? (int)(left_ns / NS_PER_MS) : 0);
     } while (clock_now_ns() < deadline_ns && !interrupt_signal());
     return false;
 }

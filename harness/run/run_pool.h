@@ -45,20 +45,20 @@ struct run_pool {
 
 // Starts the workers. The caller must have set the fields up to `logs`, and calls run_pool_end also
 // when this fails.
-MUST_USE bool run_pool_start(struct run_pool *c, int count, struct err *e);
+MUST_USE bool run_pool_start(struct run_pool *pool, int count, struct err *e);
 
 // Ends all workers, even in the middle of a run, and waits until they have cleaned up.
-void run_pool_end(struct run_pool *c);
+void run_pool_end(struct run_pool *pool);
 
 // Returns the index of an idle worker; -1 when all are busy.
-int run_pool_idle(const struct run_pool *c);
+int run_pool_idle(const struct run_pool *pool);
 // Returns the number of busy workers.
-int run_pool_busy(const struct run_pool *c);
+int run_pool_busy(const struct run_pool *pool);
 
 // Gives a job to an idle worker. If the worker has died, only its answer says so.
 MUST_USE bool run_pool_give(
-    struct run_pool *c, int worker, const struct run_pool_job *job, struct err *e);
+    struct run_pool *pool, int worker, const struct run_pool_job *job, struct err *e);
 
 // Waits for an answer until the deadline or a signal; false when none came. A worker that died or
 // took too long is replaced, and its answer says so.
-bool run_pool_answer(struct run_pool *c, int64_t deadline_ns, struct run_pool_answer *answer);
+bool run_pool_answer(struct run_pool *pool, int64_t deadline_ns, struct run_pool_answer *answer);

@@ -118,7 +118,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 // Reads from the server's log when the collector's sessions opened, and computes the number of
 // reconnects: the sessions beyond the first of each process; UINT64_MAX: not known. The log has
 // wall-clock times.
-static void find_sessions(struct run *r, struct run_end *end)
+static void find_sessions(struct run *r, struct end_facts *end)
 {
     // If a fault steps the server's clock, the times in the log are wrong, and the log is not read.
     bool steps = scenario_steps_clock(r->scenario, TARGET_SERVER);
@@ -156,7 +156,7 @@ static bool read_logs(struct run *r, struct err *e)
 }
 
 // Gathers the facts that are judged beside the ledger.
-static void gather_input(struct run *r, struct run_end *end)
+static void gather_input(struct run *r, struct end_facts *end)
 {
     const struct subject_cost *cost = run_cost(r);
     const struct usage *usage = sampler_usage(r->observers.sampler);
@@ -315,6 +315,7 @@ static bool write_reports(struct run *r, struct err *e)
     observed_take(&observed, r->observers.sampler, r->ledger.start_ns, r->scenario,
         r->options->collector, identify_program(r));
     bool ok = keep_files(r, &report, e);
+    // If both fail, only the first error is told.
     ok = print_report(r, &report, ok ? e : &untold) && ok;
     observed_fini(&observed);
     if (ok)
@@ -362,7 +363,8 @@ void run_end(struct run *r)
     fault_abandon(&r->context, r->faults, r->plan.fault_count);
     proxy_free(r->context.proxy);
     PQfinish(r->context.admin);
-    // A shared server stays. Its owner gets its present state, such as whether it runs.
+    // A shared server stays. Its owner gets its present state, such as whether it runs; unless the
+    // run has ended before it took the server over, and `server` is still empty.
     if (r->options->server && r->server.state)
         *r->options->server = r->server;
     else if (r->server.provider)

@@ -14,6 +14,7 @@ bool run_prepare_next(struct run *r, bool rested, struct err *e)
     const struct segment *segment = &r->options->segment;
     struct next_segment *next = &r->next_segment;
     const struct subject_new_log to = {
+        // points to what is filled in below
         .plan = &next->plan,
         .seed = segment->next ? segment->next->seed : 0,
         .old_dir = r->folder.logs,
@@ -90,7 +91,7 @@ void run_free_segment(struct run *r)
     r->observers = (struct observers){0};
     r->generator = (struct generator){0};
     r->progress = (struct run_progress){0};
-    r->end = (struct run_end){0};
+    r->end = (struct end_facts){0};
 }
 
 // Makes the run that of the next segment. The tables of accounts and tokens are emptied, as if an

@@ -10,7 +10,7 @@
 
 // Appends the options that repeat these trials, such as "--every-cut --cut-at 'client Bind'".
 // `only` restricts them to one kind of message; NULL: the options as they were given.
-static void cutfiles_options(const struct cutreport *c, const char *only, struct buf *out)
+static void append_options(const struct cutreport *c, const char *only, struct buf *out)
 {
     const struct message_kind *kind = c->how->only;
 
@@ -28,7 +28,7 @@ void cutfiles_repeat(const struct cutreport *c, const char *only, struct buf *ou
 {
     report_repeat_of(c->folder->path, c->scenario, c->options->collector, out);
     buf_append_char(out, ' ');
-    cutfiles_options(c, only, out);
+    append_options(c, only, out);
 }
 
 // --- cuts.csv -------------------------------------------------------------------------
@@ -365,7 +365,7 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
 
     counts.strip = cutstrip_json(c);
     buf_init(&options, 1 << 12);
-    cutfiles_options(c, NULL, &options);
+    append_options(c, NULL, &options);
     counts.options = buf_str(&options) ? options.data : "";
     // The link to the latest folder is made last, so that it never leads to an incomplete folder.
     bool ok = write_points(c, e) && make_sums(s, c, v, e) && write_report(c, &counts, s, e) &&

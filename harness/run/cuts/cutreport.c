@@ -55,16 +55,16 @@ static bool is_uncut_silent(const struct trial_result *uncut)
 }
 
 // Makes the verdict of the whole run from the trial without any cut, which did not pass.
-static void judge_uncut(const struct cutreport *c, struct cutverdict *r)
+static void judge_uncut(const struct cutreport *c, struct cutverdict *v)
 {
     if (is_uncut_silent(c->uncut)) {
-        r->verdict = VERDICT_INCONCLUSIVE;
-        add_reason(r, "without any cut the collector wrote nothing");
+        v->verdict = VERDICT_INCONCLUSIVE;
+        add_reason(v, "without any cut the collector wrote nothing");
     } else {
-        r->verdict = c->uncut->verdict;
-        add_reason(r, "without any cut the collector fails as well, so cuts would prove nothing");
+        v->verdict = c->uncut->verdict;
+        add_reason(v, "without any cut the collector fails as well, so cuts would prove nothing");
         if (*c->uncut->why)
-            add_reason(r, "%s", c->uncut->why);
+            add_reason(v, "%s", c->uncut->why);
     }
 }
 
@@ -216,12 +216,12 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
 }
 
 static void print_cut_report(
-    const struct cutreport *c, const struct report_cuts *n, const struct cutverdict *r)
+    const struct cutreport *c, const struct report_cuts *n, const struct cutverdict *v)
 {
     struct buf command;
 
     printf("%s, %s: %s\n", c->scenario->name,
-        c->how->action == ACTION_KILL ? "every kill" : "every cut", verdict_name(r->verdict));
+        c->how->action == ACTION_KILL ? "every kill" : "every cut", verdict_name(v->verdict));
     // If the collector fails without a cut, that is the whole result, and there are no cuts to
     // print.
     if (n->tried > 0) {
@@ -230,10 +230,10 @@ static void print_cut_report(
         printf("  without any cut");
         print_trial(c->uncut, true);
     }
-    for (size_t i = 0; i < r->reason_count; i++)
-        printf("  reason      %s\n", r->reasons[i]);
+    for (size_t i = 0; i < v->reason_count; i++)
+        printf("  reason      %s\n", v->reasons[i]);
     printf("  result      %s\n", c->folder->path);
-    if (r->verdict == VERDICT_PASS)
+    if (v->verdict == VERDICT_PASS)
         return;
     buf_init(&command, 1 << 16);
     cutfiles_repeat(c, NULL, &command);

@@ -38,7 +38,7 @@ struct cuts {
     struct durability_proof proof;
     struct folder folder;
     struct trial_fixture first;   // used for learning, and then by the first worker
-    struct trial_result uncut;    // result of the trial without any cut
+    struct trial_result uncut;    // result of the last trial without any cut
     struct transcript transcript; // messages of the first trial without a cut
     struct points points;
     struct trial_result *results;
@@ -53,7 +53,8 @@ struct cuts {
 
 struct worker {
     struct cuts *cuts;
-    struct trial_fixture *fixture, own;
+    struct trial_fixture *fixture; // for the first worker cuts->first, else &own
+    struct trial_fixture own;
     pthread_t thread;
     bool started;
 };
@@ -267,7 +268,8 @@ static void fail_cuts(struct cuts *c, const struct err *why)
     pthread_mutex_unlock(&c->lock);
 }
 
-// False for a trial that must be repeated: it was inconclusive, or it did not reach all its cuts.
+// False for a trial that was not made yet (`ran`), or must be repeated: it was inconclusive, or it
+// did not reach all its cuts.
 static bool is_trial_decided(const struct trial_result *r, const struct trial_cuts *cuts)
 {
     return r->ran && (r->verdict == VERDICT_VIOLATED ||

@@ -227,8 +227,11 @@ static bool add_suite(const struct flushes *f, struct err *e)
         snprintf(message, sizeof message, "in %" PRIu64 " of %" PRIu64 " states: %s", states[k],
             f->count, failures[k].help);
         junit_case(name,
-            &(struct junit_case){"flush", failures[k].name, states[k] ? "failure" : NULL, message,
-                buf_str(&command)},
+            &(struct junit_case){.kind = "flush",
+                .name = failures[k].name,
+                .trouble = states[k] ? "failure" : NULL,
+                .message = message,
+                .text = buf_str(&command)},
             out);
     }
     buf_fini(&command);

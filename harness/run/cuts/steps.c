@@ -154,7 +154,7 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
         return sql_fail(conn, NULL, "cannot begin a pipeline", e);
     buf_init(&scratch, 1 << 16);
     // The plan cannot know when a trial sends a step, so the time of sending becomes the intended
-    // time.
+    // time. A step is one statement, which commits alone, so it is also the time of the commit.
     record->sent_ns = record->commit_ns = clock_now_ns();
     txn->at_ns = record->sent_ns - start_ns;
     bool ok = finish_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);

@@ -44,7 +44,7 @@ struct trial {
     int64_t idle_since_ns;      // time since which all connections have been idle; 0: they are not
     pthread_mutex_t lock;       // guards what the proxy's thread uses: subject and faults
     struct fault_record faults[POINTS_CUTS_MAX];
-    char messages[POINTS_CUTS_MAX][64];
+    char messages[POINTS_CUTS_MAX][64]; // the kinds of message, to which the faults point
     struct ledger ledger;
     struct check_input input;
     struct load_result load;
