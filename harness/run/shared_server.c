@@ -6,7 +6,8 @@
 bool shared_fits(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        if (verb_stops_server(s->faults[i].verb))
+        const struct verb *verb = s->faults[i].verb;
+        if (verb_stops_server(verb) || verb->hits == HITS_CLOCK)
             return false;
     }
     return s->postgres.standby == STANDBY_NONE && s->postgres.storage == STORAGE_PLAIN &&

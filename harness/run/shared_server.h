@@ -6,7 +6,8 @@
 #include "scenario/scenario.h"
 
 // True when a run of this scenario can use a shared server. False when it would leave the server
-// changed (stopped, promoted, or with its power cut), or needs one in a network of its own.
+// changed (stopped, promoted, or with its power cut), or needs one in a network of its own or with
+// clocks of its own.
 bool shared_fits(const struct scenario *s);
 
 // Opens and starts the server. Call shared_close even if this fails.
