@@ -146,6 +146,7 @@ refused 'goes with --every-cut' run every-cut --cut-at 'client Bind'
 refused '--keep does not go with --every-cut' run every-cut --every-cut --keep
 refused 'failover-sync: postgres.standby does not go with --every-cut' run failover-sync --every-cut
 refused 'does not go with --every-cut' run every-cut --every-cut --set collector.instances=2
+refused 'a queue of another kind does not go with --every-cut' run every-cut --every-cut --subject textbook
 refused 'does not go with --every-kill' run every-cut --every-kill --set collector.instances=2
 refused '--every-cut and --every-kill do not go together' run every-cut --every-kill --every-cut
 refused '--pairs goes with --every-cut or --every-kill' run every-cut --pairs 3

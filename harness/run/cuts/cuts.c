@@ -55,7 +55,8 @@ bool cuts_possible(const struct options *o, struct err *e)
            err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
 }
 
-// Refuses what a trial cannot have: a standby and, where messages are cut, a second collector.
+// Refuses what a trial cannot have: another queue than our own, a standby and, where messages are
+// cut, a second collector.
 bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
 {
@@ -63,7 +64,8 @@ bool cuts_fit(
 
     for (size_t i = 0; trials && i < count; i++) {
         const struct scenario *s = &scenarios[i];
-        const char *what = s->postgres.standby != STANDBY_NONE ? "postgres.standby"
+        const char *what = scenario_is_queue(s)                  ? "a queue of another kind"
+                           : s->postgres.standby != STANDBY_NONE ? "postgres.standby"
                            : s->collector.instances > 1 && !o->run.every_flush
                                ? "more than one of collector.instances"
                                : NULL;
