@@ -378,13 +378,14 @@ static void make_table(
     struct tally *t, const struct scenario *scenarios, size_t count, const struct options *o)
 {
     bool several = count * (size_t)t->repeat > 1;
+    // Cuts and flushes show progress of their own, and their number is known only after a first
+    // run.
+    bool shows = !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush;
     struct suite *table = &t->table;
     struct forecast forecast = {0};
 
-    // The live table has a row for each scenario. Cuts and flushes show progress of their own
-    // instead.
-    suite_init(
-        table, count, several && !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush);
+    // The live table has a row for each scenario.
+    suite_init(table, count, several && shows);
     table->out = o->out;
     table->soak = o->run.soak;
     table->gaps = record_gaps(&t->record);
@@ -393,10 +394,7 @@ static void make_table(
         table->rows[i].runs = count_runs(t, i, o);
         table->rows[i].planned_ns = planned_ns(&scenarios[i], count_left(t, i), &forecast);
     }
-    // The number of cuts and flushes is known only after a first run, so there is no forecast for
-    // them.
-    if (!o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush &&
-        (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
+    if (shows && (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
         forecast_tell(&forecast, "run", "runs");
 }
 

@@ -59,7 +59,6 @@ struct flush_trial_setting {
 
 // Starts `instances` collectors on the running server. In leased mode the harness answers their
 // lines. The caller owns the subject that is returned; NULL on failure. `command` must outlive it.
-struct command;
 MUST_USE struct subject *flush_trial_start_collectors(const struct flush_trial_setting *setting,
     int instances, struct command *command, struct err *e);
 
