@@ -144,6 +144,7 @@ refused "--cut-at: 'Bnd' is not a message that a client sends; did you mean 'Bin
 refused "leave 'COMMIT' out" run every-cut --every-cut --cut-at 'server CommandComplete COMMIT'
 refused 'goes with --every-cut' run every-cut --cut-at 'client Bind'
 refused '--keep does not go with --every-cut' run every-cut --every-cut --keep
+refused '--workers does not go with --every-kill' run every-cut --every-kill --workers 'mailproof load -'
 refused 'failover-sync: postgres.standby does not go with --every-cut' run failover-sync --every-cut
 refused 'does not go with --every-cut' run every-cut --every-cut --set collector.instances=2
 refused 'a queue of another kind does not go with --every-cut' run every-cut --every-cut --subject textbook

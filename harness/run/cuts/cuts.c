@@ -34,6 +34,10 @@ static const char *trials_option(const struct options *o)
 bool cuts_possible(const struct options *o, struct err *e)
 {
     const char *trials = trials_option(o);
+    const char *other = o->run.keep      ? "keep"
+                        : o->run.metrics ? "metrics"
+                        : o->run.workers ? "workers"
+                                         : NULL;
     struct message_kind kind;
 
     if (o->run.every_cut && o->run.every_kill)
@@ -41,9 +45,8 @@ bool cuts_possible(const struct options *o, struct err *e)
     if (o->run.every_flush && cuts_tried(o))
         return err_set(e, ERR_USAGE, "--every-%s does not go with --every-flush",
             o->run.every_kill ? "kill" : "cut");
-    if (trials && (o->run.keep || o->run.metrics))
-        return err_set(
-            e, ERR_USAGE, "--%s does not go with %s", o->run.keep ? "keep" : "metrics", trials);
+    if (trials && other)
+        return err_set(e, ERR_USAGE, "--%s does not go with %s", other, trials);
     if (!cuts_tried(o) && (o->cut_at || o->run.pairs))
         return err_set(e, ERR_USAGE, "--%s goes with --every-cut or --every-kill",
             o->cut_at ? "cut-at" : "pairs");
