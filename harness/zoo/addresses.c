@@ -28,23 +28,15 @@ static struct address *place_of(const struct addresses *a, const char *key)
 const char *addresses_first(struct addresses *a, const char *key, const char *value)
 {
     if (!a->table)
-        a->table = calloc(ADDRESSES, sizeof *a->table);
-    if (!a->table)
-        return value;
+        a->table = memory_zeroed(ADDRESSES, sizeof *a->table);
     struct address *at = place_of(a, key);
     if (at->key)
         return at->value;
     // The table must keep free entries, because place_of searches up to one.
     if (a->count >= (size_t)ADDRESSES / 4 * 3)
         return value;
-    *at = (struct address){strdup(key), strdup(value)};
-    if (at->key && at->value) {
-        a->count++;
-        return value;
-    }
-    free(at->key);
-    free(at->value);
-    *at = (struct address){0};
+    *at = (struct address){memory_copy(key), memory_copy(value)};
+    a->count++;
     return value;
 }
 

@@ -250,10 +250,8 @@ void defect_list(FILE *out)
 void defect_leak(void **chain)
 {
     const size_t size = 4096;
-    void **block = malloc(size);
+    void **block = memory_allocate(size);
 
-    if (!block)
-        return;
     memset(block, 1, size);
     *block = *chain;
     *chain = block;

@@ -50,7 +50,7 @@ struct leasing {
     struct batch batch;
     struct buf input;
     struct leased_line *lines; // owned; answers name the lines by number: line n is lines[n - 1]
-    int count, cap;
+    int count;
     int answers;                                 // number of answers taken so far
     int64_t heard_ns;                            // when the first of the answers in `input` came
     int64_t look_ns;                             // when to try to lease next
@@ -87,26 +87,17 @@ static bool join_queue(struct leasing *g, struct err *e)
 
 // Remembers the line that was leased with these rows. The tokens that the line cannot carry come
 // last.
-static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
+static void keep_line(struct leasing *g, const PGresult *rows)
 {
     enum { ID = 4, TROUBLE = 10, LINE, NONCE, NUMBER, ERRORS }; // columns of sql/lease.sql
     int n = PQntuples(rows), bad = n;
 
-    if (g->count == g->cap) {
-        int cap = g->cap ? 2 * g->cap : 64;
-        struct leased_line *more = realloc(g->lines, (size_t)cap * sizeof *more);
-        if (!more)
-            return err_memory_for(e, "%d lines", cap);
-        g->lines = more;
-        g->cap = cap;
-    }
+    memory_grow(&g->lines, (size_t)g->count, 1, sizeof *g->lines);
     struct leased_line *line = &g->lines[g->count++];
     *line = (struct leased_line){.row = strtoll(PQgetvalue(rows, 0, LINE), NULL, 10),
         .nonce = strtoll(PQgetvalue(rows, 0, NONCE), NULL, 10),
         .left = n,
-        .tokens = calloc((size_t)n, sizeof *line->tokens)};
-    if (!line->tokens)
-        return err_memory_for(e, "%d tokens", n);
+        .tokens = memory_zeroed((size_t)n, sizeof *line->tokens)};
     // A token with trouble goes to the end of the array, every other one to its beginning.
     for (int i = 0; i < n; i++)
         line->tokens[PQgetisnull(rows, i, TROUBLE) ? line->count++ : --bad] = (struct leased_token){
@@ -116,7 +107,6 @@ static bool keep_line(struct leasing *g, const PGresult *rows, struct err *e)
             // database counts no errors. Count all earlier attempts instead.
             .errors = atoi(PQgetvalue(rows, i, has(g, DEFECT_EXCUSES_ERRORS) ? NUMBER : ERRORS)) -
                       has(g, DEFECT_EXCUSES_ERRORS)};
-    return true;
 }
 
 // Records a token's outcome in the database. Doing so twice changes nothing.
@@ -218,11 +208,12 @@ static bool lease_line(struct leasing *g, bool *some, struct err *e)
     *some = PQntuples(rows) > 0;
     for (int i = 0; ok && i < PQntuples(rows); i++)
         ok = batch_add(&g->batch, rows, i, s->key, e);
-    ok = ok && (!*some || keep_line(g, rows, e));
-    if (ok && *some && !bury_unsendable(g, PQntuples(rows), e)) {
-        // Forget the line, because it is not written. The next session gives its tokens back.
-        drop_line(g);
-        ok = false;
+    if (ok && *some) {
+        keep_line(g, rows);
+        ok = bury_unsendable(g, PQntuples(rows), e);
+        // A line that is not written is forgotten. The next session gives its tokens back.
+        if (!ok)
+            drop_line(g);
     }
     PQclear(rows);
     return ok && (!*some || write_line(g, e));
