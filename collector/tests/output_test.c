@@ -1,6 +1,7 @@
 #include "base/unit.h"
 #include "wire/output.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -205,6 +206,50 @@ static void torn_pipes(void **state)
     torn_in(fds[0], fds[1]);
 }
 
+// Connects a TCP socket that takes less than a short line. Returns the socket that is written to.
+static int small_socket(int *reader)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int least = 1, door = socket(AF_INET, SOCK_STREAM, 0), out = socket(AF_INET, SOCK_STREAM, 0);
+
+    assert_int_equal(setsockopt(door, SOL_SOCKET, SO_RCVBUF, &least, sizeof least), 0);
+    assert_int_equal(setsockopt(out, SOL_SOCKET, SO_SNDBUF, &least, sizeof least), 0);
+    assert_int_equal(bind(door, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(listen(door, 1), 0);
+    assert_int_equal(getsockname(door, (struct sockaddr *)&at, &len), 0);
+    assert_int_equal(connect(out, (struct sockaddr *)&at, len), 0);
+    *reader = accept(door, NULL, NULL);
+    assert_true(*reader >= 0);
+    close(door);
+    return out;
+}
+
+// A socket may take a part of a line that a pipe would take whole, so a collector may die within
+// that line, too.
+static void torn_short_line(void **state)
+{
+    char *data = long_line();
+    struct output first, next;
+    struct err e;
+    int in, out = small_socket(&in);
+
+#ifndef F_SETSIG
+    skip();
+#endif
+    do { // until the socket is full
+        assert_true(output_init(&first, out, &e));
+        output_begin(&first, data, PIPE_BUF);
+        assert_true(output_pump(&first, &e));
+    } while (output_idle(&first));
+    assert_true(output_begun(&first));
+    assert_true(output_init(&next, out, &e));
+    assert_true(next.torn);
+    close(in);
+    close(out);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +259,7 @@ int main(void)
         cmocka_unit_test(full_disk),
         cmocka_unit_test(torn_file),
         cmocka_unit_test(torn_pipes),
+        cmocka_unit_test(torn_short_line),
     };
 
     signal(SIGPIPE, SIG_IGN);

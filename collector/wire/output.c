@@ -22,9 +22,9 @@ static bool ends_within_a_line(int fd, off_t size)
 
 // A collector that starts must know whether the one before it died inside a line. What is in a pipe
 // cannot be read back, and the pipe outlives a collector that a script or a service manager starts
-// again. So while a long line is being written, the open file description of the pipe or socket
-// bears a mark, which outlives us as well. The mark is a signal number (F_SETSIG); the kernel uses
-// that number only for descriptions that somebody made asynchronous (O_ASYNC).
+// again. So while a line that may be torn is being written, the open file description of the pipe
+// or socket bears a mark, which outlives us as well. The mark is a signal number (F_SETSIG); the
+// kernel uses that number only for descriptions that somebody made asynchronous (O_ASYNC).
 #ifdef F_SETSIG
 #define MARK SIGIO // the signal that is also sent when no number is set
 static bool marked(int fd)
@@ -35,8 +35,8 @@ static bool marked(int fd)
 static void set_mark(const struct output *o, int mark)
 {
     // A line of up to PIPE_BUF bytes goes into a pipe whole or not at all, and needs no mark.
-    if (o->kind != OUTPUT_FILE && o->len > PIPE_BUF && fcntl(o->fd, F_SETSIG, mark) != 0)
-        return; // without a mark a torn line is not noticed
+    if (o->kind == OUTPUT_SOCKET || (o->kind == OUTPUT_PIPE && o->len > PIPE_BUF))
+        (void)fcntl(o->fd, F_SETSIG, mark); // if that fails, a torn line is not noticed
 }
 #else
 #define MARK 0
