@@ -53,7 +53,7 @@ static enum collector_exit exit_of_switch(enum err_kind kind)
 // leased mode reads answers.
 static bool check_command(const struct config *c, char *const command[], struct err *e)
 {
-    if (!command || config_leased(c))
+    if (!command || c->policy->answers)
         return true;
     return err_set(e, ERR_USAGE,
         "a sender after '--' needs MAILROOM_DEQUEUE=leased, and it is '%s'; set it, or use a pipe",

@@ -18,7 +18,7 @@ static bool render_metrics(struct metrics *m)
     const struct meters_about about = {.version = MAILROOM_VERSION,
         .mode = m->config->policy->name,
         .queue = m->config->queue_name,
-        .leased = config_leased(m->config)};
+        .leased = m->config->policy->answers};
 
     buf_clear(&m->text);
     return meters_render(&m->meters, &about, &m->text);

@@ -259,11 +259,6 @@ bool config_load(struct config *c, char *const env[], struct err *e)
            check_together(c, e) && check_budget_setting(&c->budget, e) && load_key(c, e);
 }
 
-bool config_leased(const struct config *c)
-{
-    return strcmp(c->policy->name, "leased") == 0;
-}
-
 void config_fini(struct config *c)
 {
     variables_fini(&config_variables, c);

@@ -50,8 +50,6 @@ extern const struct variables config_variables;
 // config_fini also on failure.
 bool config_load(struct config *c, char *const env[], struct err *e) MUST_USE;
 
-bool config_leased(const struct config *c);
-
 // Wipes the key and frees the strings; accepts a zeroed struct.
 void config_fini(struct config *c);
 
