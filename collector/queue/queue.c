@@ -52,18 +52,19 @@ void queue_new_session(struct queue *q)
     q->backend = (struct backend){0};
 }
 
-bool queue_send_listen(
-    struct session *s, int tag, const char *channel, int64_t deadline_ns, struct err *e)
+// Subscribes to the notifications of the channel.
+static bool send_listen(
+    const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    char sql[sizeof "LISTEN \"\"" + 126];
-    char *quoted = PQescapeIdentifier(s->conn, channel, strlen(channel));
+    char sql[sizeof "LISTEN \"\"" + 2 * 63]; // a name has up to 63 bytes; each quote is doubled
+    char *quoted = PQescapeIdentifier(s->conn, q->channel, strlen(q->channel));
 
     if (!quoted)
         return err_set(
-            e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; it must be valid UTF-8", channel);
+            e, ERR_USAGE, "MAILROOM_CHANNEL_NAME is '%s'; it must be valid UTF-8", q->channel);
     snprintf(sql, sizeof sql, "LISTEN %s", quoted);
     PQfreemem(quoted);
-    return session_query(s, tag, sql, none, deadline_ns, e);
+    return session_query(s, QUEUE_QUIET, sql, none, deadline_ns, e);
 }
 
 bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
@@ -72,8 +73,8 @@ bool queue_send_setup(const struct queue *q, struct session *s, int64_t deadline
     if (!session_query(s, QUEUE_QUIET, queue_sql_settings, none, deadline_ns, e) ||
         !send_patience(q, s, deadline_ns, e) ||
         !session_query(s, QUEUE_SCHEMA, queue_sql_schema, none, deadline_ns, e) ||
-        !queue_send_listen(s, QUEUE_QUIET, q->channel, deadline_ns, e) ||
-        !queue_send_check(q, s, deadline_ns, e) || !queue_send_prepare_lines(s, deadline_ns, e))
+        !send_listen(q, s, deadline_ns, e) || !queue_send_check(q, s, deadline_ns, e) ||
+        !queue_send_prepare_lines(s, deadline_ns, e))
         return false;
     if (!q->predecessor.pid[0])
         return true;

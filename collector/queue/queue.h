@@ -70,10 +70,6 @@ int64_t queue_patience_ms(const struct queue *q);
 // the new session ends, if the last session was set up.
 void queue_new_session(struct queue *q);
 
-// Subscribes to the channel's notifications. All modes send it.
-bool queue_send_listen(
-    struct session *s, int tag, const char *channel, int64_t deadline_ns, struct err *e) MUST_USE;
-
 // Sends in one trip everything that a session needs before it can claim or join the queue.
 bool queue_send_setup(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e) MUST_USE;
