@@ -245,8 +245,6 @@ static void judge_reply(struct smtp *s, CURLcode result, struct reply *reply)
     if (result == CURLE_OK || (code >= 400 && *s->said))
         text = s->said;
     copy_line(reply->text, sizeof reply->text, text, strlen(text));
-    if (result != CURLE_OK && code < 400)
-        reply->outcome = MAIL_LATER;
 }
 
 // Sends the mail that make_mail has made to this address, and fills in *reply.
