@@ -129,10 +129,3 @@ void outbox_lost(struct outbox *o)
 {
     o->sent = 0;
 }
-
-void outbox_validate(const struct outbox *o)
-{
-    (void)o; // unused in a build without assertions
-    assert(o->first <= o->count && o->count <= o->cap);
-    assert(o->sent <= outbox_left(o));
-}

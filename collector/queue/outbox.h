@@ -52,5 +52,3 @@ bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce);
 bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], struct err *e) MUST_USE;
 void outbox_confirmed(struct outbox *o); // the statement under way was committed
 void outbox_lost(struct outbox *o);      // the session was lost before the statement was confirmed
-
-void outbox_validate(const struct outbox *o); // asserts what holds between two calls
