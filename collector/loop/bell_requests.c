@@ -21,11 +21,11 @@ bool bell_request_let_go(struct collector *c, struct err *e)
 
     if (step == BELL_ASKED) // only after the answer is it known whether there is a bell to let go
         return true;
-    if (step == BELL_OURS)
-        window_all_announced(&c->window, c->now_ns);
     c->bell = (struct bell){.step = BELL_LET_GO};
-    return step != BELL_OURS ||
-           queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
+    if (step != BELL_OURS)
+        return true;
+    window_all_announced(&c->window, c->now_ns);
+    return queue_send_bell_let_go(&c->queue, &c->link.session, work_deadline_ns(c), e);
 }
 
 bool bell_request_let_go_if_fast(struct collector *c, struct err *e)
@@ -86,7 +86,7 @@ bool bell_request_take_for_others(struct collector *c, struct err *e)
 {
     struct bell *b = &c->bell;
 
-    if (c->queue.policy->exclusive || !c->queue.bell[0] || !c->link.session.up)
+    if (c->queue.policy->exclusive || !c->queue.bell[0])
         return true;
     // Somebody else had the bell; the next try comes at look_at_ns.
     if (b->step == BELL_WANTED && c->now_ns < b->look_at_ns) {
