@@ -116,8 +116,10 @@ static bool make_lines(
             window_shown_all(&c->window, c->now_ns);
         else // without a bell, producers announce each token
             window_shown_full(&c->window, !c->queue.bell[0]);
-        if (t->backlog && !bell_request_let_go(c, e))
+        if (t->backlog && !bell_request_let_go(c, e)) {
+            PQclear(r);
             return false;
+        }
     }
     if (!lines_add_answer(&c->lines, r, rows, t->asked_ns, &c->doubt, &lines, e))
         return false;
