@@ -242,7 +242,7 @@ static void count_settled(struct collector *c, const struct line *line)
     }
     // Only dead letters: the answer to the take has counted what was passed over.
     tally_add(&c->tally, &c->metrics->meters, &(struct passed){0}, dead, c->now_ns);
-    work_count(c, METER_TOKENS_PASSED, line->sendable);
+    work_count(c, METER_TOKENS_SETTLED, line->sendable);
     doubt_drop_marked(&c->doubt);
     // The line left nothing over, and no row is to be read again. So no line will come for the
     // tokens that are still in doubt: they were passed over, because they were consumed, had

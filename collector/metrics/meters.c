@@ -29,7 +29,7 @@ static const struct row {
         "what became of tokens; retry, returned and late end an attempt, and no token"},
     [METER_TOKENS_CONSUMED] = {"mailroom_tokens", C, "outcome", "consumed", EVERY, NULL},
     [METER_TOKENS_STATUS] = {"mailroom_tokens", C, "outcome", "other_status", EVERY, NULL},
-    [METER_TOKENS_PASSED] = {"mailroom_tokens", C, "outcome", "written", OTHERS, NULL},
+    [METER_TOKENS_SETTLED] = {"mailroom_tokens", C, "outcome", "written", OTHERS, NULL},
     [METER_TOKENS_DEAD_LETTER] = {"mailroom_tokens", C, "outcome", "dead_letter", EVERY, NULL},
     [METER_TOKENS_SENT] = {"mailroom_tokens", C, "outcome", "sent", LEASED, NULL},
     [METER_TOKENS_RETRY] = {"mailroom_tokens", C, "outcome", "retry", LEASED, NULL},
