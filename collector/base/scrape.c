@@ -149,7 +149,7 @@ const char *scrape_place(const struct scrape *s, char place[SCRAPE_PLACE_MAX])
 {
     struct sockaddr_storage at = {0};
     socklen_t len = sizeof at;
-    char host[NI_MAXHOST > 200 ? 200 : NI_MAXHOST], port[10];
+    char host[200], port[10]; // in numbers, which are shorter than names
 
     if (*s->path)
         snprintf(place, SCRAPE_PLACE_MAX, "the socket %s", s->path);
@@ -313,19 +313,20 @@ static void serve_client(struct scrape_client *c, int64_t now_ns)
 
 // --- all clients ------------------------------------------------------------------------
 
-// Returns the slot for a new client: a free one or, if there is none, that of the client whose
-// request has been awaited for longest. A scraper sends its request at once, so that client is
-// hardly one, and may be dropped. NULL: no request is awaited, so no client may be dropped.
-static const struct scrape_client *find_slot(const struct scrape *s)
+// Returns the place for a new client, as an index: a free one or, if there is none, that of the
+// client whose request has been awaited for longest. A scraper sends its request at once, so that
+// client is hardly one, and may be dropped. -1: no request is awaited, so no client may be dropped.
+static int find_place(const struct scrape *s)
 {
-    const struct scrape_client *oldest = NULL;
+    int oldest = -1;
 
     for (int i = 0; i < SCRAPE_CLIENTS; i++) {
         const struct scrape_client *c = &s->clients[i];
         if (c->step == SCRAPE_FREE)
-            return c;
-        if (c->step == SCRAPE_READING && (!oldest || c->deadline_ns < oldest->deadline_ns))
-            oldest = c;
+            return i;
+        if (c->step == SCRAPE_READING &&
+            (oldest < 0 || c->deadline_ns < s->clients[oldest].deadline_ns))
+            oldest = i;
     }
     return oldest;
 }
@@ -335,13 +336,13 @@ static const struct scrape_client *find_slot(const struct scrape *s)
 // poll would report it again and again.
 static void accept_scrapers(struct scrape *s, int64_t now_ns)
 {
-    const struct scrape_client *slot;
+    int place;
 
     if (now_ns < s->accept_at_ns)
         return;
     s->accept_at_ns = 0;
-    for (int n = 0; n < QUEUE_LEN && (slot = find_slot(s)) != NULL; n++) {
-        struct scrape_client *c = &s->clients[slot - s->clients]; // the slot, not const
+    for (int n = 0; n < QUEUE_LEN && (place = find_place(s)) >= 0; n++) {
+        struct scrape_client *c = &s->clients[place];
         int fd = accept(s->fd, NULL, NULL);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
@@ -398,7 +399,8 @@ void scrape_poll(const struct scrape *s, struct pollfd fds[SCRAPE_FDS])
                               : c->step == SCRAPE_WRITING ? POLLOUT
                                                           : 0)};
     }
-    fds[0] = (struct pollfd){.fd = find_slot(s) && !s->accept_at_ns ? s->fd : -1, .events = POLLIN};
+    fds[0] = (struct pollfd){
+        .fd = find_place(s) >= 0 && !s->accept_at_ns ? s->fd : -1, .events = POLLIN};
 }
 
 int64_t scrape_deadline_ns(const struct scrape *s)
