@@ -26,31 +26,23 @@ static bool doubtful(const struct collector *c, const struct line *line)
 bool in_doubt_ask(struct collector *c, struct err *e)
 {
     struct buf ids;
-    const char *sep = "{";
 
     buf_init(&ids, SIZE_MAX);
+    buf_append_char(&ids, '{');
     // The question names the tokens of lines that were out when the session ended, and those that
     // were in doubt before.
     for (int i = 0; i < c->lines.count; i++) {
         const struct line *line = &c->lines.all[i];
-        for (int k = 0; doubtful(c, line) && k < line->count; k++) {
-            buf_printf(&ids, "%s%" PRId64, sep, line->tokens[k].id);
-            sep = ",";
-        }
+        for (int k = 0; doubtful(c, line) && k < line->count; k++)
+            buf_printf(&ids, "%s%" PRId64, ids.len > 1 ? "," : "", line->tokens[k].id);
     }
-    struct buf more;
-    buf_init(&more, SIZE_MAX);
-    bool ok = doubt_ids(&c->doubt, &more);
-    if (ok && c->doubt.n > 0)
-        // `more` is an array as text: its ids are appended without its two braces.
-        buf_printf(&ids, "%s%.*s", sep, (int)more.len - 2, more.data + 1);
-    buf_append_str(&ids, ids.len > 0 ? "}" : "{}");
-    ok = ok && buf_str(&ids);
+    doubt_add_ids(&c->doubt, &ids);
+    buf_append_char(&ids, '}');
     c->in_doubt.step = DOUBT_ASKED;
-    ok = ok ? queue_send_in_doubt(&c->queue, &c->link.session, ids.data, work_deadline_ns(c), e)
-            : err_memory(e);
+    bool ok = buf_str(&ids) ? queue_send_in_doubt(
+                                  &c->queue, &c->link.session, ids.data, work_deadline_ns(c), e)
+                            : err_memory(e);
     buf_fini(&ids);
-    buf_fini(&more);
     return ok;
 }
 

@@ -95,9 +95,8 @@ void doubt_clear(struct doubt *d)
     *d = (struct doubt){0};
 }
 
-bool doubt_ids(const struct doubt *d, struct buf *out)
+void doubt_add_ids(const struct doubt *d, struct buf *array)
 {
     for (int i = 0; i < d->n; i++)
-        buf_printf(out, "%c%" PRId64, i > 0 ? ',' : '{', d->all[i].id);
-    return buf_append_str(out, d->n > 0 ? "}" : "{}") && buf_str(out);
+        buf_printf(array, "%s%" PRId64, array->len > 1 ? "," : "", d->all[i].id);
 }

@@ -27,5 +27,5 @@ void doubt_keep_marked(struct doubt *d); // drops all others, which are settled
 
 void doubt_clear(struct doubt *d); // drops all tokens, and frees the memory
 
-// Writes the ids of all tokens as an array: {12,34}. False: there is no memory.
-bool doubt_ids(const struct doubt *d, struct buf *out) MUST_USE;
+// Appends the ids of all tokens to the text of an array that is not closed yet, such as "{12,34".
+void doubt_add_ids(const struct doubt *d, struct buf *array);
