@@ -13,9 +13,10 @@
 #include "base/log.h"
 #include "loop/work.h"
 
-// A transient error that is the token's last makes it dead. Any other gives it a delay until the
-// next attempt.
-bool answers_record(struct collector *c, struct line *line, struct line_token *t,
+// Puts what became of a token into the outbox, and marks the token as answered. A transient error
+// that is the token's last makes it dead. Any other gives it a delay until the next attempt.
+// `text`: what the history says about it.
+static bool record_result(struct collector *c, struct line *line, struct line_token *t,
     enum result_kind kind, const char *text, struct err *e)
 {
     static const enum meter_id outcomes[] = {
@@ -58,9 +59,9 @@ static bool give_back_line(
             continue;
         c->ending.returned = c->ending.returned || work_stopping(c);
         bool guilty = died && line->count == 1 && line->alone;
-        if (!answers_record(c, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
+        if (!record_result(c, line, t, guilty ? RESULT_TRANSIENT : RESULT_RETURNED, why, e))
             return false;
-        // The result that answers_record has just added.
+        // The result that record_result has just added.
         struct outbox_result *r = &c->settle.outbox.results[c->settle.outbox.count - 1];
         r->alone = died && (guilty || t->number >= 2);
     }
@@ -88,7 +89,7 @@ static bool answer_one(struct collector *c, struct line *line, struct line_token
     };
 
     c->sender.answered++;
-    return answers_record(c, line, t, kinds[a->kind], a->text, e);
+    return record_result(c, line, t, kinds[a->kind], a->text, e);
 }
 
 // Records an answer to a line that nobody waits for any more. It has no other effect.
@@ -233,8 +234,8 @@ bool answers_time_out(struct collector *c, struct err *e)
         line->timed_out = true;
         // With the result of its last token the line is over, so the loop does not find it again.
         for (int i = 0; i < line->count; i++)
-            if (!line->tokens[i].answered && !answers_record(c, line, &line->tokens[i],
-                                                 RESULT_TRANSIENT, "no answer in time", e))
+            if (!line->tokens[i].answered &&
+                !record_result(c, line, &line->tokens[i], RESULT_TRANSIENT, "no answer in time", e))
                 return false;
     }
     if (lines_oldest_ns(&c->lines) != CLOCK_NEVER)

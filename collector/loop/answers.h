@@ -13,11 +13,6 @@ struct collector;
 // faster than we read. Sets *ended at the end of the file.
 bool answers_read(struct collector *c, size_t most, bool *ended, struct err *e) MUST_USE;
 
-// Puts what became of a token into the outbox, and marks the token as answered. `text`: what the
-// history says about it.
-bool answers_record(struct collector *c, struct line *line, struct line_token *t,
-    enum result_kind kind, const char *text, struct err *e) MUST_USE;
-
 // Gives back all tokens that are out without an answer. died: because the sender died. why: the
 // text for the history.
 bool answers_give_back(struct collector *c, bool died, const char *why, struct err *e) MUST_USE;
