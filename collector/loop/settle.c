@@ -18,25 +18,28 @@
 #include "queue/queue_lines.h"
 
 #define RETRY_NS (50 * NS_PER_MS)
+#define ARRAYS 5
+
+// Returns one of the SQL arrays of a request, of which there are ARRAYS.
+static struct buf *array_at(struct settled *s, int i)
+{
+    struct buf *const all[ARRAYS] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
+
+    return all[i];
+}
 
 void settle_init(struct collector *c)
 {
-    struct settled *s = &c->settle.sent;
-    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
-
     outbox_init(&c->settle.outbox);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        buf_init(all[i], SIZE_MAX);
+    for (int i = 0; i < ARRAYS; i++)
+        buf_init(array_at(&c->settle.sent, i), SIZE_MAX);
 }
 
 void settle_fini(struct collector *c)
 {
-    struct settled *s = &c->settle.sent;
-    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
-
     outbox_fini(&c->settle.outbox);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        buf_fini(all[i]);
+    for (int i = 0; i < ARRAYS; i++)
+        buf_fini(array_at(&c->settle.sent, i));
 }
 
 // --- lines as arrays ----------------------------------------------------------------
@@ -45,11 +48,9 @@ void settle_fini(struct collector *c)
 // add_row or add_settled_line for each line, and close_arrays at the end.
 static void open_arrays(struct settled *s)
 {
-    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        buf_clear(all[i]);
-        buf_append_char(all[i], '{');
+    for (int i = 0; i < ARRAYS; i++) {
+        buf_clear(array_at(s, i));
+        buf_append_char(array_at(s, i), '{');
     }
     s->has_ends = s->has_dead = false;
     s->cursor_to = NULL;
@@ -93,11 +94,9 @@ static void add_settled_line(struct settled *s, const struct line *line)
 // Ends each array. False: there was no memory for all of them.
 static bool close_arrays(struct settled *s, struct err *e)
 {
-    struct buf *const all[] = {&s->lines, &s->nonces, &s->ends, &s->tokens, &s->reasons};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        buf_append_char(all[i], '}');
-        if (!buf_str(all[i]))
+    for (int i = 0; i < ARRAYS; i++) {
+        buf_append_char(array_at(s, i), '}');
+        if (!buf_str(array_at(s, i)))
             return err_memory(e);
     }
     return true;
