@@ -32,6 +32,13 @@ enum {
     COLUMNS
 };
 
+// False: the answer has other rows or columns than mailroom_peers gives.
+static bool check_columns(const PGresult *r, struct err *e)
+{
+    return (PQntuples(r) >= 1 && PQnfields(r) == COLUMNS) ||
+           err_set(e, ERR_SCHEMA, "mailroom_peers does not answer as migrations/000021 made it");
+}
+
 void peers_restart(struct collector *c)
 {
     bool recorded = c->peers.recorded;
@@ -103,9 +110,8 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
     c->turn.look_at_ns = c->now_ns;
     if (!session_check(r, e))
         return queue_is_unknown(e) ? queue_unknown(c->queue.name, e) : false;
-    if (PQntuples(r) < 1 || PQnfields(r) != COLUMNS)
-        return err_set(
-            e, ERR_SCHEMA, "mailroom_peers does not answer as migrations/000021 made it");
+    if (!check_columns(r, e))
+        return false;
     const char *state = PQgetvalue(r, 0, STATE);
     bool is_new = strcmp(state, "new") == 0, moved = strcmp(state, "moved") == 0,
          free = strcmp(state, "free") == 0, held = strcmp(state, "held") == 0;
@@ -140,11 +146,7 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
 // True while a line, a row or an answer is in hand that the database does not know to be done.
 static bool holds_something(const struct collector *c)
 {
-    return lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) +
-                   lines_in(&c->lines, LINE_WRITTEN) + c->lines.reread_count >
-               0 ||
-           lines_left_rest(&c->lines) || c->settle.giving_back ||
-           outbox_left(&c->settle.outbox) > 0;
+    return settle_in_hand(c) || settle_pending(c) || c->settle.giving_back;
 }
 
 // True while others must see that we live, so that our lease must be renewed: something is in hand
@@ -229,9 +231,8 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
         p->retry_at_ns = c->now_ns + LOOK_NS;
         return work_may_retry(e);
     }
-    if (PQntuples(r) < 1 || PQnfields(r) != COLUMNS)
-        return err_set(
-            e, ERR_SCHEMA, "mailroom_peers does not answer as migrations/000021 made it");
+    if (!check_columns(r, e))
+        return false;
     if (strcmp(PQgetvalue(r, 0, STATE), "ours") != 0)
         return queue_lost(&c->queue, e);
     // The lease is renewed only now, and lasts from the request on. Meanwhile we may have had

@@ -125,8 +125,7 @@ static bool has_lines(const struct collector *c)
            lines_left_rest(l);
 }
 
-// True while something stays in hand once all written lines are settled.
-static bool in_hand(const struct collector *c)
+bool settle_in_hand(const struct collector *c)
 {
     return has_lines(c) || outbox_left(&c->settle.outbox) > 0;
 }
@@ -189,14 +188,15 @@ static bool send_written(struct collector *c, struct err *e)
     if (with_take)
         return true;
     return queue_send_settled(&c->queue, &c->link.session, s, "written",
-        plan_unlock(c, QUEUE_SETTLED, !in_hand(c)), work_deadline_ns(c), e);
+        plan_unlock(c, QUEUE_SETTLED, !settle_in_hand(c)), work_deadline_ns(c), e);
 }
 
 // Sends the rows to give back, which `sent` names.
 static bool send_back(struct collector *c, struct err *e)
 {
     return queue_send_settled(&c->queue, &c->link.session, &c->settle.sent, "back",
-        plan_unlock(c, QUEUE_SETTLED, !in_hand(c) && !settle_pending(c)), work_deadline_ns(c), e);
+        plan_unlock(c, QUEUE_SETTLED, !settle_in_hand(c) && !settle_pending(c)),
+        work_deadline_ns(c), e);
 }
 
 bool settle_give_back(struct collector *c, struct err *e)
@@ -254,7 +254,7 @@ static void count_settled(struct collector *c, const struct line *line)
 // in doubt: they do not wait any more.
 void settle_saw_nothing(struct collector *c)
 {
-    if (!in_hand(c) && !settle_pending(c) && !c->in_doubt.rows_left)
+    if (!settle_in_hand(c) && !settle_pending(c) && !c->in_doubt.rows_left)
         doubt_clear(&c->doubt);
 }
 
@@ -397,7 +397,7 @@ bool settle_step(struct collector *c, struct err *e)
     // The answer to the question of doubt may have lacked some of our rows in `deliveries`
     // (rows_left). Once the rows that it named are settled, ask for the others. That comes before
     // anything new is taken, because they are older.
-    if (c->in_doubt.rows_left && !in_hand(c) && lines_in(&c->lines, LINE_WRITTEN) == 0)
+    if (c->in_doubt.rows_left && !settle_in_hand(c) && lines_in(&c->lines, LINE_WRITTEN) == 0)
         return session_awaits(s, QUEUE_TAKE) || in_doubt_ask(c, e);
     if (c->now_ns < c->settle.retry_at_ns) {
         work_wake_at(c, c->settle.retry_at_ns);
@@ -418,7 +418,7 @@ bool settle_step(struct collector *c, struct err *e)
     // We may hold the lock for work in hand with nothing in hand: after a take that brought
     // nothing, because others were quicker, or after a request that failed. A request without lines
     // releases the lock.
-    return c->settle.lock_count == 0 || in_hand(c) || send_written(c, e);
+    return c->settle.lock_count == 0 || settle_in_hand(c) || send_written(c, e);
 }
 
 bool settle_pending(const struct collector *c)

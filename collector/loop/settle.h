@@ -51,3 +51,7 @@ bool settle_give_back(struct collector *c, struct err *e) MUST_USE;
 
 // True when a line is written, and the database does not know it yet.
 bool settle_pending(const struct collector *c);
+
+// True while something stays in hand once all written lines are settled: a line, a row to be read
+// again, or an answer.
+bool settle_in_hand(const struct collector *c);
