@@ -54,7 +54,7 @@ int64_t take_stale_ns(const struct collector *c)
     for (int i = 0; i < TAKE_TRIPS; i++)
         quickest_ns = clock_min(quickest_ns, c->take.trips_ns[i]);
     int64_t usual_ns = work_stale_ns(c), slow_ns = 2 * quickest_ns;
-    return clock_min(slow_ns > usual_ns ? slow_ns : usual_ns, work_lease_ns(c->config) / 2);
+    return clock_min(clock_max(slow_ns, usual_ns), work_lease_ns(c->config) / 2);
 }
 
 bool take_drop_old(struct collector *c, struct err *e)

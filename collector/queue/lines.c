@@ -16,12 +16,12 @@ bool lines_init(struct lines *l, int count, int limit, struct err *e)
     l->all = calloc((size_t)count, sizeof *l->all);
     if (!l->all)
         return err_memory_for(e, "%d lines", count);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         // The most that one token needs: email and login of 254 characters, each of up to four
         // bytes, the signed text, the code, and the commas.
         buf_init(&l->all[i].text, (size_t)limit * (2 * 4 * 254 + SIGN_TEXT_LEN + 16) + 1);
-    for (int i = 0; i < count; i++)
         buf_init(&l->all[i].place, SIZE_MAX);
+    }
     return true;
 }
 
