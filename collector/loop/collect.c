@@ -145,7 +145,7 @@ static void cancel_line(struct collector *c)
 
     if (!line || c->sender.output.done > 0)
         return;
-    output_cancel(&c->sender.output);
+    output_forget(&c->sender.output);
     line->state = LINE_TAKEN;
     c->sender.writing = NULL;
     c->sender.last_number--;

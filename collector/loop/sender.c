@@ -193,7 +193,7 @@ static void finish_line(struct collector *c)
     struct line *line = c->sender.writing;
     int64_t now_ns = clock_boot_ns();
 
-    output_end(&c->sender.output);
+    output_forget(&c->sender.output);
     metrics_line(c->metrics, (enum meter_id)line->reason, line->sendable);
     for (int i = 0; i < line->count; i++)
         if (!line->tokens[i].skipped)

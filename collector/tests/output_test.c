@@ -57,7 +57,7 @@ static void slow_reader(int in, int out)
 
     // Now the reader goes away.
     output_begin(&o, "x\n", 2);
-    output_cancel(&o);
+    output_forget(&o);
     close(in);
     assert_false(output_check(&o, &e));
     assert_int_equal(e.kind, ERR_OUTPUT);
@@ -175,7 +175,7 @@ static void torn_in(int in, int out)
         left += (size_t)n;
         assert_true(output_pump(&next, &e));
     }
-    output_end(&next);
+    output_forget(&next);
     while (left < first.done + 6) {
         n = read(in, got, sizeof got);
         assert_true(n > 0);

@@ -87,16 +87,9 @@ void output_begin(struct output *o, const char *data, size_t len)
     o->done = 0;
 }
 
-void output_cancel(struct output *o)
+void output_forget(struct output *o)
 {
     assert(!output_begun(o));
-    o->data = NULL;
-    o->len = o->done = 0;
-}
-
-void output_end(struct output *o)
-{
-    assert(output_idle(o));
     o->data = NULL;
     o->len = o->done = 0;
 }

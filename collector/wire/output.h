@@ -31,11 +31,8 @@ bool output_init(struct output *o, int fd, struct err *e) MUST_USE;
 // Begins a line, without writing yet. The data must stay valid until output_idle returns true.
 void output_begin(struct output *o, const char *data, size_t len);
 
-// Forgets a line of which all is written; the caller may use its memory again.
-void output_end(struct output *o);
-
-// Forgets a line of which nothing is written.
-void output_cancel(struct output *o);
+// Forgets a line of which all or nothing is written; the caller may use its memory again.
+void output_forget(struct output *o);
 
 // Writes as much of the line as can be written without waiting.
 bool output_pump(struct output *o, struct err *e) MUST_USE;
