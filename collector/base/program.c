@@ -43,12 +43,43 @@ int program_tell(void print(FILE *), int failed)
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : failed;
 }
 
-void program_warn_if_loose(int fd, const char *path)
+static void warn_if_loose(int fd, const char *path)
 {
     struct stat s;
 
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && (s.st_mode & S_IROTH))
         log_line("MAIN", "%s can be read by others; chmod o-r", path);
+}
+
+bool program_read_secret(const char *path, bool named, char *line, size_t size)
+{
+    FILE *f = fopen(path, "re");
+
+    if (!f)
+        return false;
+    // Unbuffered, so that the secret leaves no copy in the C library's memory.
+    setvbuf(f, NULL, _IONBF, 0);
+    if (named)
+        warn_if_loose(fileno(f), path);
+    size_t len = fread(line, 1, size - 1, f);
+    fclose(f);
+    line[len] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return true;
+}
+
+bool program_write(int fd, const char *text, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, text, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        text += n;
+        len -= (size_t)n;
+    }
+    return true;
 }
 
 // Notes TERM or INT, and wakes a poll on the pipe.

@@ -25,9 +25,13 @@ void program_stay_private(void);
 // text could not be written.
 int program_tell(void print(FILE *), int failed);
 
-// Logs a warning if users other than its owner and its group can read this file, which holds a
-// secret. `path` is its name.
-void program_warn_if_loose(int fd, const char *path);
+// Reads the first line of a file that holds a secret, as much of it as fits, without its line end;
+// the caller wipes `line`. Logs a warning if users other than the file's owner and its group can
+// read it; `named`: the warning may show the path. False: errno says why the file cannot be opened.
+MUST_USE bool program_read_secret(const char *path, bool named, char *line, size_t size);
+
+// Writes all of the text, and waits for room if need be. False: errno says why.
+MUST_USE bool program_write(int fd, const char *text, size_t len);
 
 // Returns the descriptor that can be read once TERM or INT has come; the caller may read its bytes.
 int program_stop_fd(void);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include "base/log.h"
+#include "base/program.h"
 
 #define FILE_EVERY_NS (15 * NS_PER_S)
 #define TEXT_MAX ((size_t)256 << 10)
@@ -37,20 +38,6 @@ static bool is_file(const char *address)
            strcmp(address + len - sizeof ending + 1, ending) == 0;
 }
 
-// Writes all of the text. False: a write has failed.
-static bool write_metrics(int fd, const struct buf *text)
-{
-    for (size_t done = 0; done < text->len;) {
-        ssize_t n = write(fd, text->data + done, text->len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
 // Writes a new file and renames it, so that readers see the old text or the new one, never half of
 // it.
 static bool write_metrics_file(struct metrics *m, struct err *e)
@@ -65,7 +52,7 @@ static bool write_metrics_file(struct metrics *m, struct err *e)
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
         return err_sys(e, ERR_USAGE, "'%s' cannot be written", fresh);
-    bool ok = write_metrics(fd, &m->text);
+    bool ok = program_write(fd, m->text.data, m->text.len);
     ok = close(fd) == 0 && ok && rename(fresh, path) == 0;
     if (!ok) {
         err_sys(e, ERR_USAGE, "'%s' cannot be written", path);

@@ -22,21 +22,6 @@ static void sleep_until(int64_t at_ns)
     }
 }
 
-// Writes all of the text to standard output.
-static bool write_all_out(const char *text, size_t len, struct err *e)
-{
-    while (len > 0) {
-        ssize_t n = write(STDOUT_FILENO, text, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(e, ERR_OUTPUT, "an answer cannot be written");
-        text += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 // Logs a failure, and answers for the token at this place, counted from 1; place 0 stands for all
 // tokens of the line that have no answer.
 static bool answer_line(const struct sending *s, size_t place, const struct reply *r, struct err *e)
@@ -54,7 +39,8 @@ static bool answer_line(const struct sending *s, size_t place, const struct repl
         r->outcome == MAIL_SENT ? "" : r->text);
     if (r->outcome != MAIL_SENT)
         log_line("MAIL", "%s: %s%s", where, words[r->outcome], r->text);
-    return !s->answers || write_all_out(text, (size_t)len, e);
+    return !s->answers || program_write(STDOUT_FILENO, text, (size_t)len) ||
+           err_sys(e, ERR_OUTPUT, "an answer cannot be written");
 }
 
 // Pauses before the next try; TERM or INT ends the pause early. Each pause in a row is twice the

@@ -4,6 +4,7 @@
 
 #include "base/program.h"
 
+#define PASSWORD_MAX 1024
 #define AT(member) offsetof(struct settings, member)
 
 static const struct variable table[] = {
@@ -15,7 +16,7 @@ static const struct variable table[] = {
         "the certificates that are trusted, instead of the system's"},
     {"SENDER_USER", VARIABLE_TEXT, AT(user), 1, 256, NULL,
         "the name to log in with; without it, no login"},
-    {"SENDER_PASSWORD", VARIABLE_SECRET, AT(password), 1, 1024, NULL,
+    {"SENDER_PASSWORD", VARIABLE_SECRET, AT(password), 1, PASSWORD_MAX, NULL,
         "the password that belongs to it"},
     {"SENDER_PASSWORD_FILE", VARIABLE_TEXT, AT(password_file), 1, 4095, NULL,
         "a file that holds the password instead"},
@@ -153,24 +154,16 @@ static bool check_sender_settings(const struct settings *s, struct err *e)
 // Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set.
 static bool read_password(struct settings *s, struct err *e)
 {
-    char line[1026];
-    FILE *f;
+    char line[PASSWORD_MAX + 2]; // room for a character too many, and a NUL
 
     if (!s->password_file)
         return true;
-    if (!(f = fopen(s->password_file, "re")))
+    if (!program_read_secret(s->password_file, true, line, sizeof line))
         return err_sys(e, ERR_USAGE, "SENDER_PASSWORD_FILE: %s cannot be read", s->password_file);
-    // Unbuffered, so that the password leaves no copy in the C library's memory.
-    setvbuf(f, NULL, _IONBF, 0);
-    program_warn_if_loose(fileno(f), s->password_file);
-    size_t len = fread(line, 1, sizeof line - 1, f);
-    fclose(f);
-    line[len] = '\0';
-    bool whole = line[strcspn(line, "\r\n")] != '\0' || len < sizeof line - 1;
-    line[strcspn(line, "\r\n")] = '\0';
+    bool too_long = strlen(line) > PASSWORD_MAX;
     s->password = *line ? strdup(line) : NULL;
     OPENSSL_cleanse(line, sizeof line);
-    if (!whole)
+    if (too_long)
         return err_set(e, ERR_USAGE, "SENDER_PASSWORD_FILE: the first line of %s is too long",
             s->password_file);
     return s->password ||

@@ -151,25 +151,14 @@ static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *w
 // Reads the key from the first line of its file.
 static bool read_key_file(struct config *c, struct err *e)
 {
-    // Room for the key, a line end of two characters, and a NUL. A longer line shows in the same
-    // room that it is too long.
-    char hex[2 * SIGN_KEY_LEN + 3];
-    FILE *f = fopen(c->secret_key_file, "re");
-
-    // The user may have given the key itself in place of the file's name, so the message must not
-    // show it.
+    char hex[2 * SIGN_KEY_LEN + 2]; // room for the key, a digit too many, and a NUL
+    // The user may have given the key itself, or a part of it, in place of the file's name. So no
+    // message shows a name that begins with half as many digits as a key has.
     bool hidden = strspn(c->secret_key_file, HEX_DIGITS) >= SIGN_KEY_LEN;
-    if (!f)
+
+    if (!program_read_secret(c->secret_key_file, !hidden, hex, sizeof hex))
         return err_sys(e, ERR_USAGE, PREFIX "SECRET_KEY_FILE: %s cannot be read",
             hidden ? "a file whose name looks like a key and is not shown" : c->secret_key_file);
-    // Unbuffered, so that the key leaves no copy in the C library's memory.
-    setvbuf(f, NULL, _IONBF, 0);
-    if (!hidden)
-        program_warn_if_loose(fileno(f), c->secret_key_file);
-    size_t len = fread(hex, 1, sizeof hex - 1, f);
-    fclose(f);
-    hex[len] = '\0';
-    hex[strcspn(hex, "\r\n")] = '\0';
     bool ok = decode_key(c->key, hex, PREFIX "SECRET_KEY_FILE", e);
     OPENSSL_cleanse(hex, sizeof hex);
     return ok;
