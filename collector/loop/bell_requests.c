@@ -12,7 +12,7 @@ bool bell_request_take(struct collector *c, struct err *e)
 {
     if (bell_should_ask(&c->bell, c->now_ns))
         return queue_send_silent(&c->link.session, c->bell.silent_below, work_deadline_ns(c), e);
-    return c->bell.step != BELL_WANTED || !c->queue.bell[0] || take_bell(c, e);
+    return c->bell.step != BELL_WANTED || !queue_has_bell(&c->queue) || take_bell(c, e);
 }
 
 bool bell_request_let_go(struct collector *c, struct err *e)
@@ -35,13 +35,13 @@ bool bell_request_let_go_if_fast(struct collector *c, struct err *e)
 
     if (b->step == BELL_ASKED) // it is not known yet whether the bell is ours
         return true;
-    if (c->queue.bell[0])
+    if (queue_has_bell(&c->queue))
         look_at_ns = window_look_ns(&c->window, b->step == BELL_LET_GO, c->now_ns);
     if (look_at_ns != CLOCK_NEVER) {
         if (!bell_request_let_go(c, e))
             return false;
         b->look_at_ns = look_at_ns;
-    } else if (b->step == BELL_LET_GO || !c->queue.bell[0]) {
+    } else if (b->step == BELL_LET_GO || !queue_has_bell(&c->queue)) {
         // Tokens come slowly, and are to be announced again. With a bell one more look is due, at
         // once, after which the bell is taken; without one no look is planned.
         b->look_at_ns = 0;
@@ -57,7 +57,8 @@ bool bell_request_polls(const struct collector *c)
 // A look that was planned is made even if the bell's migration has been undone since.
 int64_t bell_request_due_ns(const struct collector *c)
 {
-    return c->queue.bell[0] || c->bell.look_at_ns > 0 ? bell_due_ns(&c->bell) : CLOCK_NEVER;
+    return queue_has_bell(&c->queue) || c->bell.look_at_ns > 0 ? bell_due_ns(&c->bell)
+                                                               : CLOCK_NEVER;
 }
 
 bool bell_request_on_bell(struct collector *c, const PGresult *result, struct err *e)
@@ -86,7 +87,7 @@ bool bell_request_take_for_others(struct collector *c, struct err *e)
 {
     struct bell *b = &c->bell;
 
-    if (c->queue.policy->exclusive || !c->queue.bell[0])
+    if (c->queue.policy->exclusive || !queue_has_bell(&c->queue))
         return true;
     // Somebody else had the bell; the next try comes at look_at_ns.
     if (b->step == BELL_WANTED && c->now_ns < b->look_at_ns) {

@@ -33,9 +33,8 @@ static bool note_too_few(struct collector *c, const PGresult *r, struct err *e)
     t->no_wait = t->no_wait && waiting > 0;
     if (!bell_request_let_go_if_fast(c, e))
         return false;
-    // We are about to sleep. If producers use a bell (its number is not ""), it is taken first, and
-    // one more look follows.
-    if (c->queue.bell[0] && c->bell.step == BELL_LET_GO && !bell_request_polls(c)) {
+    // We are about to sleep. If there is a bell, it is taken first, and one more look follows.
+    if (queue_has_bell(&c->queue) && c->bell.step == BELL_LET_GO && !bell_request_polls(c)) {
         c->bell.step = BELL_WANTED;
         t->look_at_ns = 0;
     }
@@ -115,7 +114,7 @@ static bool make_lines(
         if (!t->backlog)
             window_shown_all(&c->window, c->now_ns);
         else // without a bell, producers announce each token
-            window_shown_full(&c->window, !c->queue.bell[0]);
+            window_shown_full(&c->window, !queue_has_bell(&c->queue));
         if (t->backlog && !bell_request_let_go(c, e)) {
             PQclear(r);
             return false;

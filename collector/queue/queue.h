@@ -58,6 +58,12 @@ struct queue {
 // bound.
 #define QUEUE_AGED_TURN 4
 
+// True if producers use a bell, and so announce a token only while somebody holds it (bell.h).
+static inline bool queue_has_bell(const struct queue *q)
+{
+    return q->bell[0] != '\0';
+}
+
 // Borrows the strings of `config`. Draws our number, and makes our name.
 bool queue_init(struct queue *q, const struct config *config, struct err *e) MUST_USE;
 
