@@ -158,24 +158,24 @@ static bool receive_order(int fd, char *order, int files[2])
 }
 
 // Obeys the collector's orders until the collector is gone, and then ends the launcher. The sender
-// runs while a.pid is above 0.
+// runs while reply.pid is above 0.
 static void run_launcher(int fd, char *const command[])
 {
-    struct launch_reply a = {0};
+    struct launch_reply reply = {0};
     char order;
     int files[2];
 
     while (receive_order(fd, &order, files)) {
         // ASK_TO_END gets no answer, because the collector is stopping and must not wait.
-        if (order == ASK_TO_END && a.pid > 0)
-            kill(a.pid, SIGTERM);
+        if (order == ASK_TO_END && reply.pid > 0)
+            kill(reply.pid, SIGTERM);
         if (order == ASK_TO_END)
             continue;
-        if (order == START && a.pid == 0 && files[1] >= 0) {
-            a.value = start_command(command, files, &a.pid);
-        } else if (order == END && a.pid > 0) {
-            a.value = end_command(a.pid);
-            a.pid = 0;
+        if (order == START && reply.pid == 0 && files[1] >= 0) {
+            reply.value = start_command(command, files, &reply.pid);
+        } else if (order == END && reply.pid > 0) {
+            reply.value = end_command(reply.pid);
+            reply.pid = 0;
         } else {
             break;
         }
@@ -184,13 +184,13 @@ static void run_launcher(int fd, char *const command[])
         for (int i = 0; i < 2; i++)
             if (files[i] >= 0)
                 close(files[i]);
-        if (send(fd, &a, sizeof a, 0) != sizeof a)
+        if (send(fd, &reply, sizeof reply, 0) != sizeof reply)
             break;
     }
     // The collector has gone, or sends orders that make no sense. Nobody reads the sender's answers
     // any more.
-    if (a.pid > 0)
-        kill(a.pid, SIGTERM);
+    if (reply.pid > 0)
+        kill(reply.pid, SIGTERM);
     _exit(0);
 }
 
@@ -255,28 +255,28 @@ static bool send_order(enum order order, const int files[2])
     return n == 1;
 }
 
-// Waits for the launcher's answer. False: the launcher is gone.
-static bool receive_answer(struct launch_reply *a)
+// Waits for the launcher's reply. False: the launcher is gone.
+static bool receive_reply(struct launch_reply *reply)
 {
     ssize_t n;
 
     do
-        n = recv(launcher.fd, a, sizeof *a, MSG_WAITALL);
+        n = recv(launcher.fd, reply, sizeof *reply, MSG_WAITALL);
     while (n < 0 && errno == EINTR);
-    return n == sizeof *a;
+    return n == sizeof *reply;
 }
 
 bool launch_start(int in, int out, pid_t *pid, struct err *e)
 {
-    struct launch_reply a;
+    struct launch_reply reply;
 
-    if (!send_order(START, (int[2]){in, out}) || !receive_answer(&a))
+    if (!send_order(START, (int[2]){in, out}) || !receive_reply(&reply))
         return err_set(e, ERR_SYSTEM, "the launcher of the sender was ended");
-    if (a.value != 0) {
-        errno = a.value;
+    if (reply.value != 0) {
+        errno = reply.value;
         return err_sys(e, ERR_USAGE, "the sender '%s' cannot be executed", launcher.program);
     }
-    *pid = a.pid;
+    *pid = reply.pid;
     return true;
 }
 
@@ -287,9 +287,9 @@ void launch_ask_to_end(void)
 
 int launch_end(void)
 {
-    struct launch_reply a;
+    struct launch_reply reply;
 
     // If the launcher was ended, the kernel has told the sender to end. As a status of waitpid,
     // SIGTERM says that this signal ended it.
-    return send_order(END, NULL) && receive_answer(&a) ? a.value : SIGTERM;
+    return send_order(END, NULL) && receive_reply(&reply) ? reply.value : SIGTERM;
 }
