@@ -205,7 +205,7 @@ static void add_base64(struct buf *out, const struct buf *body)
 static bool make_mail(
     struct smtp *s, const struct template *t, const struct record *r, struct err *e)
 {
-    const char *given = s->settings->from_name, *name = given && *given ? given : NULL;
+    const char *name = s->settings->from_name;
     char id[MAIL_ID_LEN], date[64];
     time_t now = time(NULL);
     struct tm utc;
@@ -219,8 +219,10 @@ static bool make_mail(
     gmtime_r(&now, &utc);
     strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S +0000", &utc);
     buf_printf(&s->mail, "Date: %s\r\n", date);
-    buf_printf(&s->mail, name ? "From: \"%s\" <%s>\r\n" : "From: %s<%s>\r\n", name ? name : "",
-        s->settings->from);
+    if (name && *name)
+        buf_printf(&s->mail, "From: \"%s\" <%s>\r\n", name, s->settings->from);
+    else
+        buf_printf(&s->mail, "From: <%s>\r\n", s->settings->from);
     buf_printf(&s->mail, "To: <%.*s>\r\n", (int)r->email.len, r->email.data);
     buf_printf(&s->mail,
         "Subject: %s\r\nMessage-ID: %s\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"
