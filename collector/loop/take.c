@@ -44,17 +44,18 @@ void take_look_at_all(struct collector *c)
     c->take.look_at_ns = 0;
 }
 
-// The greatest age is work_stale_ns at least. But on a network or a machine that is always slow, no
-// answer would be that young. So it is also at least twice the time that the quickest of the last
-// takes needed (0 until TAKE_TRIPS takes were timed); and it is at most half a lease.
+// If our session has ended unnoticed, others take over after the grace, so half of the grace is a
+// safe age. But on a network or a machine that is always slow, no answer would be that young. So
+// the age is also at least twice the time that the quickest of the last takes needed (0 until
+// TAKE_TRIPS takes were timed); and it is at most half a lease.
 int64_t take_stale_ns(const struct collector *c)
 {
+    int64_t usual_ns = clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
     int64_t quickest_ns = CLOCK_NEVER;
 
     for (int i = 0; i < TAKE_TRIPS; i++)
         quickest_ns = clock_min(quickest_ns, c->take.trips_ns[i]);
-    int64_t usual_ns = work_stale_ns(c), slow_ns = 2 * quickest_ns;
-    return clock_min(clock_max(slow_ns, usual_ns), work_lease_ns(c->config) / 2);
+    return clock_min(clock_max(usual_ns, 2 * quickest_ns), work_lease_ns(c->config) / 2);
 }
 
 bool take_drop_old(struct collector *c, struct err *e)
@@ -266,12 +267,12 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     }
     // Under a backlog the window still has the times of tokens that went out with the last line.
     // The tokens that are left may be younger, and the next look tells their times.
-    bool timeout = t->no_wait || (!t->backlog && window_timeout_ns(&c->window) <= c->now_ns);
+    bool waited_enough = t->no_wait || (!t->backlog && window_timeout_ns(&c->window) <= c->now_ns);
     // Why a line that is not full may go out.
     t->reason = t->no_wait ? METER_BATCHES_START : METER_BATCHES_TIMEOUT;
     *sent = true;
     // While a line is in hand, the timeout may be that of its tokens, so only a full line is
     // wanted.
     bool in_hand = settled || lines_newest(&c->lines);
-    return send_request(c, timeout && !in_hand ? 1 : c->queue.limit, settled, e);
+    return send_request(c, waited_enough && !in_hand ? 1 : c->queue.limit, settled, e);
 }

@@ -80,14 +80,6 @@ static inline int64_t work_lease_ns(const struct config *config)
     return NS_PER_MS * clock_min(config->lease_ms, config->healthcheck_interval_ms + 5000);
 }
 
-// Returns the greatest age, counted from its request, at which a line of an answer may still be
-// begun. If our session has ended unnoticed, others take over after the grace, so half of the grace
-// is a safe limit.
-static inline int64_t work_stale_ns(const struct collector *c)
-{
-    return clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
-}
-
 // Returns true, and logs the error, if the failed statement may succeed when it is sent again in
 // this session.
 static inline bool work_may_retry(const struct err *e)
