@@ -30,7 +30,7 @@ void openmetrics_family(
 void openmetrics_sample(struct buf *out, const char *name, enum openmetrics_type type,
     const struct openmetrics_label *labels, size_t count, double value)
 {
-    const char *before = "{";
+    const char *before = "{"; // what stands before the next label
 
     buf_printf(out, "%s%s", name, type == OPENMETRICS_COUNTER ? "_total" : "");
     for (size_t i = 0; i < count; i++) {

@@ -9,7 +9,8 @@
 #define INVALID_PASSWORD "28P01"
 
 // Copies the SQLSTATE of a refusal to connect from libpq's text, which alone has it: after the
-// severity, which may be in any language, and before a colon ("FATAL:  57P03: the database …").
+// severity, which may be in any language, and before a colon ("FATAL:  57P03: the database …"). If
+// several hosts refused, it is that of the last.
 static void find_sqlstate(const char *text, struct err *e)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -385,8 +386,8 @@ bool session_check_row(const PGresult *result, struct err *e)
     return session_check(result, e) &&
            (PQntuples(result) > 0 || err_set(e, ERR_SCHEMA,
                                          "the server's answer lacks its row: a function of the "
-                                         "schema is not the one that "
-                                         "the migrations make; apply them, or restore it"));
+                                         "schema is not the one that the migrations make; apply "
+                                         "them, or restore it"));
 }
 
 enum session_remedy session_remedy(const char *sqlstate)

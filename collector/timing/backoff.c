@@ -30,10 +30,9 @@ int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns)
 {
     if (b->last_ns == 0) { // the last session worked
         b->last_ns = BACKOFF_START_NS;
-        return draw_between(b, BACKOFF_START_NS / 5, BACKOFF_START_NS);
+        return draw_between(b, BACKOFF_FIRST_NS, BACKOFF_START_NS);
     }
-    b->last_ns =
-        draw_between(b, BACKOFF_START_NS, 3 * b->last_ns < cap_ns ? 3 * b->last_ns : cap_ns);
+    b->last_ns = draw_between(b, BACKOFF_START_NS, clock_min(3 * b->last_ns, cap_ns));
     return b->last_ns;
 }
 
@@ -51,7 +50,7 @@ int64_t retry_most_ms(const struct retry *r, int errors)
     assert(errors >= 1);
     for (int i = 0; i < errors && most < r->max_ms; i++)
         most *= 2;
-    return most < r->max_ms ? most : r->max_ms;
+    return clock_min(most, r->max_ms);
 }
 
 int64_t retry_delay_ms(struct retry *r, int errors)

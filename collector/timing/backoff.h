@@ -2,12 +2,13 @@
 //
 // Decorrelated jitter: each delay is drawn between BACKOFF_START_NS and three times the delay
 // before it, and is at most the cap. So when a server comes back its clients spread out instead of
-// returning in waves. The first delay after a session that worked is at most BACKOFF_START_NS,
-// because most losses concern a single backend.
+// returning in waves. The first delay after a session that worked is from BACKOFF_FIRST_NS to
+// BACKOFF_START_NS, because most losses concern a single backend.
 #pragma once
 
 #include "base/base.h"
 
+#define BACKOFF_FIRST_NS INT64_C(10000000)
 #define BACKOFF_START_NS INT64_C(50000000)
 // The longest delays, by what ended the last attempt.
 #define BACKOFF_BRIEF_NS INT64_C(100000000) // somebody ended a session that worked

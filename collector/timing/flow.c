@@ -16,9 +16,8 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
     if (stretch_ns < STRETCH_NS) // the stretch is not complete
         return;
     // While each token is announced, each calls this function, so a long stretch means that none
-    // came. If the count has fallen,
-    // other collectors took some tokens. That says nothing about the rate, which then stays as it
-    // is.
+    // came. If the count has fallen, other collectors took some tokens. That says nothing about the
+    // rate, which then stays as it is.
     if (!looking && stretch_ns > PAUSED_NS)
         f->per_ns = 0;
     else if (arrived >= f->arrived)
