@@ -42,11 +42,11 @@ static void version(FILE *out)
 
 // Returns the exit code of --switch-mode for an error of this kind: EX_TEMPFAIL if the next try may
 // succeed.
-static enum collector_exit exit_of_switch(enum err_kind kind)
+static int exit_of_switch(enum err_kind kind)
 {
-    enum collector_exit code = collector_exit_of(kind);
+    int code = program_exit_code(kind);
 
-    return code == COLLECTOR_INTERNAL ? COLLECTOR_UNCONFIRMED : code;
+    return code == EX_SOFTWARE ? EX_TEMPFAIL : code;
 }
 
 // Refuses a sender after '--' except in leased mode: such a sender answers for its tokens, and only
@@ -73,23 +73,23 @@ static int collect(const struct config *config, char *const command[])
 {
     struct metrics metrics;
     struct err e;
-    enum collector_exit code;
+    int code;
 
     err_clear(&e);
     if (!program_catch_signals(&e) || !metrics_open(&metrics, config, &e)) {
         log_line("MAIN", "%s", e.text);
-        return (int)collector_exit_of(e.kind);
+        return program_exit_code(e.kind);
     }
     // The sandbox comes last, because in it no file can be opened for writing and no socket can
     // listen.
     if (!enter_sandbox(config, &metrics, &e)) {
         log_line("MAIN", "%s", e.text);
-        code = collector_exit_of(e.kind);
+        code = program_exit_code(e.kind);
     } else {
-        code = collector_run(config, program_stop_fd(), STDOUT_FILENO, command, &metrics);
+        code = (int)collector_run(config, program_stop_fd(), STDOUT_FILENO, command, &metrics);
     }
     metrics_close(&metrics);
-    return (int)code;
+    return code;
 }
 
 // Loads the settings, and then collects or switches the mode of the queue. Returns the exit code.
@@ -114,11 +114,11 @@ static int run(bool switching, char *const command[])
     ok = ok && check_command(&config, command, &e);
     if (ok && switching) {
         ok = switch_mode(&config, &e);
-        code = (int)exit_of_switch(e.kind);
+        code = exit_of_switch(e.kind);
     } else if (ok) {
         code = collect(&config, command);
     } else {
-        code = (int)collector_exit_of(e.kind);
+        code = program_exit_code(e.kind);
     }
     if (!ok)
         log_line("MAIN", "%s", e.text);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -41,6 +42,21 @@ int program_tell(void print(FILE *), int failed)
 {
     print(stdout);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : failed;
+}
+
+int program_exit_code(enum err_kind kind)
+{
+    switch (kind) {
+    case ERR_NONE:
+        return EX_OK;
+    case ERR_USAGE:
+    case ERR_SCHEMA:
+        return EX_CONFIG;
+    case ERR_OUTPUT:
+        return EX_IOERR;
+    default:
+        return EX_SOFTWARE;
+    }
 }
 
 static void warn_if_loose(int fd, const char *path)

@@ -25,6 +25,9 @@ void program_stay_private(void);
 // text could not be written.
 int program_tell(void print(FILE *), int failed);
 
+// Returns the exit code of a program that an error of this kind has ended, one of sysexits(3).
+int program_exit_code(enum err_kind kind);
+
 // Reads the first line of a file that holds a secret, as much of it as fits, without its line end;
 // the caller wipes `line`. Logs a warning if users other than the file's owner and its group can
 // read it; `named`: the warning may show the path. False: errno says why the file cannot be opened.

@@ -11,6 +11,7 @@
 #include <poll.h>
 
 #include "base/log.h"
+#include "base/program.h"
 #include "loop/collect.h"
 #include "loop/bell_requests.h"
 #include "loop/work.h"
@@ -74,21 +75,6 @@ static bool set_up_step(struct collector *c, enum state *next, struct err *e)
 
 // --- the loop -------------------------------------------------------------------------
 
-enum collector_exit collector_exit_of(enum err_kind kind)
-{
-    switch (kind) {
-    case ERR_NONE:
-        return COLLECTOR_OK;
-    case ERR_USAGE:
-    case ERR_SCHEMA:
-        return COLLECTOR_CONFIG;
-    case ERR_OUTPUT:
-        return COLLECTOR_OUTPUT;
-    default:
-        return COLLECTOR_INTERNAL;
-    }
-}
-
 static void end_collector(struct collector *c, enum collector_exit exit)
 {
     c->ending.step = ENDED;
@@ -147,10 +133,10 @@ static void handle_error(struct collector *c, const struct err *e)
     // error at the start there may be no lines yet.
     if (c->queue.policy->answers && c->lines.all && c->ending.step < RETURNING) {
         c->ending.step = RETURNING;
-        c->ending.exit = collector_exit_of(e->kind);
+        c->ending.exit = program_exit_code(e->kind);
         return;
     }
-    end_collector(c, collector_exit_of(e->kind));
+    end_collector(c, program_exit_code(e->kind));
 }
 
 // Hands an answer to the function that deals with it. False: an error, which may cost the session.

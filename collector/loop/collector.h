@@ -7,7 +7,8 @@
 #include "metrics/metrics.h"
 #include "settings/config.h"
 
-// The exit codes: those of sysexits(3) that the collector uses.
+// The exit codes: those of sysexits(3) that the collector uses. program_exit_code gives the code
+// for an error.
 enum collector_exit {
     COLLECTOR_OK = 0,
     COLLECTOR_INTERNAL = 70,    // EX_SOFTWARE
@@ -15,9 +16,6 @@ enum collector_exit {
     COLLECTOR_UNCONFIRMED = 75, // EX_TEMPFAIL: ended before the last line was confirmed
     COLLECTOR_CONFIG = 78,      // EX_CONFIG: settings or schema do not fit
 };
-
-// Returns the exit code for an error of this kind.
-enum collector_exit collector_exit_of(enum err_kind kind);
 
 // Runs until a byte can be read from signal_fd, or an error ends the collector; logs why, and
 // returns the exit code. With a `command`, lines go to a child that runs it and answers them; else

@@ -9,9 +9,6 @@
 #include "base/program.h"
 #include "sender/sending.h"
 
-// The exit codes: those of sysexits(3) that the sender uses.
-enum ending { ENDING_OK = 0, ENDING_INTERNAL = 70, ENDING_OUTPUT = 74, ENDING_CONFIG = 78 };
-
 // Loads the settings, and makes what they ask for. On failure tear_down frees what was made.
 static bool set_up_sender(struct sending *s, struct err *e)
 {
@@ -46,21 +43,6 @@ static void tear_down(struct sending *s)
     curl_global_cleanup();
 }
 
-// Returns the exit code for this error.
-static enum ending ending_of(const struct err *e)
-{
-    switch (e->kind) {
-    case ERR_NONE:
-        return ENDING_OK;
-    case ERR_USAGE:
-        return ENDING_CONFIG;
-    case ERR_OUTPUT:
-        return ENDING_OUTPUT;
-    default:
-        return ENDING_INTERNAL;
-    }
-}
-
 // `answers`: the sender answers on standard output. Returns the exit code.
 static int run_sender(bool answers)
 {
@@ -74,7 +56,7 @@ static int run_sender(bool answers)
         !sending_serve(&s, &e))
         log_line("MAIN", "%s", e.text);
     tear_down(&s);
-    return (int)ending_of(&e);
+    return program_exit_code(e.kind);
 }
 
 static void sender_help(FILE *out)
