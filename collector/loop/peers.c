@@ -32,6 +32,17 @@ enum {
     COLUMNS
 };
 
+// These read a number and a truth value of the answer, which is text.
+static int64_t text_int64(const PGresult *r, int row, int column)
+{
+    return strtoll(PQgetvalue(r, row, column), NULL, 10);
+}
+
+static bool text_bool(const PGresult *r, int row, int column)
+{
+    return PQgetvalue(r, row, column)[0] == 't';
+}
+
 // False: the answer has other rows or columns than mailroom_peers gives.
 static bool check_columns(const PGresult *r, struct err *e)
 {
@@ -75,10 +86,10 @@ bool peers_join(struct collector *c, bool settle, struct err *e)
 // Begins to serve, because the answer says that the queue is ours, or that we have joined it.
 static void joined(struct collector *c, const PGresult *r)
 {
-    int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10);
+    int64_t adopted = text_int64(r, 0, ADOPTED);
 
     c->queue.lanes = strchr(PQgetvalue(r, 0, LANES), ',') != NULL;
-    c->queue.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10);
+    c->queue.epoch = text_int64(r, 0, EPOCH);
     c->peers.recorded = true;
     if (c->peers.settling && c->queue.policy->exclusive)
         log_line("QUEUE", "made a new cursor; %" PRId64 " %s", adopted,
@@ -95,9 +106,9 @@ static void joined(struct collector *c, const PGresult *r)
 // Stands by: notes what the answer tells of the holder. `free`: as in turn_watch.
 static void watch_holder(struct collector *c, const PGresult *r, bool free)
 {
-    struct seen seen = {.epoch = strtoll(PQgetvalue(r, 0, EPOCH), NULL, 10),
-        .progress = strtoll(PQgetvalue(r, 0, PROGRESS), NULL, 10),
-        .waits = PQgetvalue(r, 0, WAITS)[0] == 't'};
+    struct seen seen = {.epoch = text_int64(r, 0, EPOCH),
+        .progress = text_int64(r, 0, PROGRESS),
+        .waits = text_bool(r, 0, WAITS)};
 
     snprintf(seen.holder, sizeof seen.holder, "%s", PQgetvalue(r, 0, HOLDER));
     turn_watch(c, free, &seen);
@@ -238,15 +249,15 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     // The lease is renewed only now, and lasts from the request on. Meanwhile we may have had
     // nothing to show, and renewed_ns be later.
     p->renewed_ns = clock_max(p->renewed_ns, p->asked_ns);
-    int64_t adopted = strtoll(PQgetvalue(r, 0, ADOPTED), NULL, 10); // how many tokens were freed
+    int64_t adopted = text_int64(r, 0, ADOPTED); // how many tokens were freed
     if (adopted > 0)
         log_freed(c, adopted);
     for (int i = 1; i < PQntuples(r); i++)
         owners_note(&p->others,
-            (struct owner){.number = strtoll(PQgetvalue(r, i, OTHER), NULL, 10),
-                .renewed = strtoll(PQgetvalue(r, i, RENEWED), NULL, 10),
-                .alive = PQgetvalue(r, i, ALIVE)[0] == 't',
-                .busy = PQgetvalue(r, i, BUSY)[0] == 't'},
+            (struct owner){.number = text_int64(r, i, OTHER),
+                .renewed = text_int64(r, i, RENEWED),
+                .alive = text_bool(r, i, ALIVE),
+                .busy = text_bool(r, i, BUSY)},
             c->now_ns);
     owners_end_look(&p->others, c->now_ns);
     if (p->freeing.alive)
@@ -254,7 +265,7 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     p->freeing = (struct owner){0};
     // Nobody announces what others give back, or what a person gives to mailroom_retry, so we look
     // for it.
-    if (adopted > 0 || p->others.n < before || PQgetvalue(r, 0, WAITS)[0] == 't')
+    if (adopted > 0 || p->others.n < before || text_bool(r, 0, WAITS))
         take_look_at_all(c);
     return true;
 }
