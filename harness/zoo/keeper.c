@@ -1,7 +1,5 @@
 #include "keeper.h"
 
-#include <time.h>
-
 #include "base/base.h"
 #include "base/log.h"
 #include "batch.h"
@@ -234,19 +232,10 @@ static bool leave_to_others(struct keeper *k, struct err *e)
     return turn_give_back(&k->session, k->settings->queue, e);
 }
 
-// Defect wall-clock: returns the time of day, in ns since 1970.
-static int64_t wall_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
 // Returns how long the oldest token has waited.
 static int64_t waited_ns(const struct keeper *k, int64_t now_ns)
 {
-    return has(k, DEFECT_WALL_CLOCK) ? wall_ns() - k->first_wall_ns : now_ns - k->first_ns;
+    return has(k, DEFECT_WALL_CLOCK) ? clock_wall_ns() - k->first_wall_ns : now_ns - k->first_ns;
 }
 
 // Defect barges-in: true when another collector has moved the cursor since the last look. The token
@@ -315,7 +304,7 @@ static bool look(struct keeper *k, struct err *e)
             // The timeout of the waiting tokens starts now and not at looked_ns, because the
             // server's answer may hold a token that was committed after looked_ns.
             k->first_ns = clock_now_ns();
-            k->first_wall_ns = wall_ns();
+            k->first_wall_ns = clock_wall_ns();
         }
         if (full && k->settings->shares && !sharing_free(&k->sharing, &k->session, e))
             return false;
