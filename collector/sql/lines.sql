@@ -7,7 +7,7 @@
 -- $13 whether a lower lane goes first, if its oldest token has waited for $14 seconds
 -- $15 whether to take, with the first token, the lock that shows others that we have something in hand
 -- $16, $17 the lines to settle and their nonces | $18 the last token of each that was in the line
--- $19, $20 dead letters: tokens, reasons | $21 the place of a line that was not held
+-- $19, $20 dead letters: tokens, reasons | $21 the place of a line that was only read
 --
 -- The snapshot is that of this statement, which is older than those in which the function looks. A
 -- row with kind 4 is a line that was no longer ours. mailroom_take's first row is the head of the

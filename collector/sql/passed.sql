@@ -1,4 +1,4 @@
--- Settles a line that was read without being taken: moves the cursor to the line's place.
+-- Settles a line that was only read, and not taken: moves the cursor to the line's place.
 --
 -- $1 queue | $2 our number | $3 the place
 SELECT s.kind FROM mailroom_settle_lines($1, $2::bigint, '{}', '{}', place => $3) AS s

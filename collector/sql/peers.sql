@@ -1,5 +1,5 @@
--- Joins the collectors that share a queue, keeps our lease, lists the others and frees what dead
--- collectors have in hand.
+-- Claims a queue or joins the collectors that share it, keeps our lease, lists the others and frees
+-- what dead collectors have in hand.
 --
 -- $1 queue | $2 our number | $3 the mode | $4 our name | $5 the epoch; null: we want to join
 -- $6 whether to renew our lease | $7 whether to make a new cursor where one is needed
