@@ -13,6 +13,16 @@
 #include "base/log.h"
 #include "loop/work.h"
 
+struct outbox_result answers_result(
+    const struct line *line, const struct line_token *t, enum result_kind kind, const char *text)
+{
+    struct outbox_result r = {
+        .row = line->n, .nonce = line->nonce, .token = t->id, .number = t->number, .kind = kind};
+
+    snprintf(r.text, sizeof r.text, "%s", text);
+    return r;
+}
+
 // Puts what became of a token into the outbox, and marks the token as answered. A transient error
 // that is the token's last makes it dead. Any other gives it a delay until the next attempt.
 // `text`: what the history says about it.
@@ -25,18 +35,12 @@ static bool record_result(struct collector *c, struct line *line, struct line_to
         [RESULT_DEAD] = METER_TOKENS_DEAD,
         [RESULT_RETURNED] = METER_TOKENS_RETURNED,
     };
-    struct outbox_result r = {.row = line->n,
-        .nonce = line->nonce,
-        .token = t->id,
-        .number = t->number,
-        .errors = t->errors,
-        .kind = kind};
+    struct outbox_result r = answers_result(line, t, kind, text);
 
-    snprintf(r.text, sizeof r.text, "%s", text);
     if (kind == RESULT_TRANSIENT) {
-        r.errors++;
-        r.kind = retry_is_last(&c->sender.retry, r.errors) ? RESULT_DEAD : RESULT_TRANSIENT;
-        r.delay_ms = retry_delay_ms(&c->sender.retry, r.errors);
+        int errors = t->errors + 1; // this one included
+        r.kind = retry_is_last(&c->sender.retry, errors) ? RESULT_DEAD : RESULT_TRANSIENT;
+        r.delay_ms = retry_delay_ms(&c->sender.retry, errors);
     }
     // If there is no room for the result, the token stays unanswered, and is given back later.
     if (!outbox_add(&c->settle.outbox, &r, e))
@@ -100,13 +104,7 @@ static bool answer_late(
     for (int i = 0; i < line->count; i++) {
         if (a->place != 0 && a->place != i + 1)
             continue;
-        const struct line_token *t = &line->tokens[i];
-        struct outbox_result r = {.row = line->n,
-            .nonce = line->nonce,
-            .token = t->id,
-            .number = t->number,
-            .kind = RESULT_LATE};
-        snprintf(r.text, sizeof r.text, "%s", a->text);
+        struct outbox_result r = answers_result(line, &line->tokens[i], RESULT_LATE, a->text);
         work_count(c, METER_TOKENS_LATE, 1);
         // The mail may have gone out twice, and only the history shows that.
         if (!outbox_add(&c->settle.outbox, &r, e))

@@ -13,6 +13,10 @@ struct collector;
 // faster than we read. Sets *ended at the end of the file.
 bool answers_read(struct collector *c, size_t most, bool *ended, struct err *e) MUST_USE;
 
+// Returns a result of this token, with no delay. `text`: what the history says about it.
+struct outbox_result answers_result(
+    const struct line *line, const struct line_token *t, enum result_kind kind, const char *text);
+
 // Gives back all tokens that are out without an answer. died: because the sender died. why: the
 // text for the history.
 bool answers_give_back(struct collector *c, bool died, const char *why, struct err *e) MUST_USE;

@@ -110,12 +110,7 @@ static bool make_dead_letters(struct collector *c, struct line *line, struct err
             line->tokens[kept++] = *t;
             continue;
         }
-        struct outbox_result r = {.row = line->n,
-            .nonce = line->nonce,
-            .token = t->id,
-            .number = t->number,
-            .kind = RESULT_DEAD};
-        snprintf(r.text, sizeof r.text, "%s", t->unsendable);
+        struct outbox_result r = answers_result(line, t, RESULT_DEAD, t->unsendable);
         work_count(c, METER_TOKENS_DEAD_LETTER, 1);
         if (!outbox_add(&c->settle.outbox, &r, e))
             return false;

@@ -20,7 +20,6 @@ struct outbox_result {
     int64_t token;
     int64_t delay_ms; // how long to wait before the next attempt
     int number;       // the number of the attempt
-    int errors;       // how many attempts of the token were errors so far
     enum result_kind kind;
     bool alone; // the token is to come again in a line of its own
     char text[ANSWER_TEXT_MAX + 1];
