@@ -275,15 +275,16 @@ static bool stop_if_due(struct collector *c, struct err *e)
 // Polls all descriptors until one is ready or the next round is due.
 static void wait_for_something(struct collector *c)
 {
-    struct pollfd fds[] = {
+    enum { OWN = 5 }; // how many descriptors come before those of the metrics
+    struct pollfd fds[OWN + METRICS_FDS] = {
         {.fd = c->ending.step == RUNNING ? c->signal_fd : -1, .events = POLLIN},
         {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
-        collect_poll_output(c), collect_poll_answers(c),
+        collect_poll_output(c),
+        collect_poll_answers(c),
         {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
-        [5 + METRICS_FDS - 1] = {.fd = -1}, // room for those of the metrics
     };
 
-    metrics_poll(c->metrics, fds + 5);
+    metrics_poll(c->metrics, fds + OWN);
     work_wake_at(c, session_deadline_ns(&c->link.session));
     poll(fds, sizeof fds / sizeof fds[0], clock_poll_ms(clock_boot_ns(), c->wake_ns));
 }

@@ -56,6 +56,7 @@ static void open_arrays(struct settled *s)
     s->cursor_to = NULL;
 }
 
+// Returns what comes before the next item of an array; nothing if it has only its opening brace.
 static const char *comma(const struct buf *b)
 {
     return b->len > 1 ? "," : "";

@@ -71,7 +71,8 @@ static void note_trip(struct collector *c)
 // out, and since when its tokens wait. `has_rest` and `alone` are those of struct line.
 static void note_line(struct collector *c, struct line *line, bool has_rest, bool alone)
 {
-    line->none_after = c->take.reread == 0 && !c->take.backlog && line->order == c->lines.orders;
+    line->none_after =
+        c->take.reread == 0 && !c->take.backlog && line->order == c->lines.last_order;
     line->has_rest = has_rest;
     line->alone = alone;
     // METER_BATCHES_SCAN: tokens were left over although the line is not full, so the database

@@ -118,6 +118,7 @@ static bool is_shown(const struct meters *m, int id, bool leased)
     return !isnan(m->of[id]) && rows[id].modes != (leased ? OTHERS : LEASED);
 }
 
+// True when row b exists and belongs to the family of row a.
 static bool same_family(int a, int b)
 {
     return b < METERS && strcmp(rows[a].family, rows[b].family) == 0;

@@ -131,7 +131,7 @@ static struct line *add_taken_line(struct lines *l, const PGresult *r, int row, 
     line->state = LINE_TAKEN;
     line->n = column_int64(r, row, LINES_LINE);
     line->nonce = column_int64(r, row, LINES_NONCE);
-    line->order = ++l->orders;
+    line->order = ++l->last_order;
     return line;
 }
 

@@ -64,7 +64,7 @@ struct reread {
 struct lines {
     struct line *all; // owned
     int count, limit;
-    int64_t orders;         // the `order` of the line that was taken last
+    int64_t last_order;     // the `order` of the line that was taken last
     struct reread *rereads; // owned, sorted by n
     int reread_count, reread_room;
 };

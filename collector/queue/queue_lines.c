@@ -32,6 +32,8 @@ bool queue_send_take(const struct queue *q, struct session *s, const struct take
         daily[SESSION_NUMBER_LEN], ageing[SESSION_NUMBER_LEN], per_s[32];
     const struct settled *d = r->settled;
 
+    // A rate of 0 says that there is no budget; the burst and the day's limit count for nothing
+    // then.
     snprintf(per_s, sizeof per_s, "%.9g", q->budget ? q->budget->per_s : 0);
     return session_execute_binary(s, QUEUE_TAKE, "lines",
         SESSION_PARAMS(q->name, q->number,

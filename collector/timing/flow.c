@@ -39,12 +39,10 @@ static bool looks_pay(const struct flow *f, bool looking, int limit, int64_t tim
 int64_t flow_pause_ns(
     const struct flow *f, bool looking, int waiting, int limit, int64_t timeout_ns)
 {
-    int64_t longest_ns = READ_AGAIN_NS * waiting;
+    int64_t longest_ns = clock_max(LONGEST_NS, READ_AGAIN_NS * waiting);
 
     if (!looks_pay(f, looking, limit, timeout_ns))
         return CLOCK_NEVER;
-    if (longest_ns < LONGEST_NS)
-        longest_ns = LONGEST_NS;
     longest_ns = clock_min(longest_ns, timeout_ns / PAUSES_IN_TIMEOUT);
     // The first token of a batch is taken to be as old as the look before the one that finds it. If
     // that look was long ago, the line would go out too early for this token.

@@ -120,8 +120,8 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
 // arrival before them and the read that shows them.
 static void tell_pace_unannounced(struct window *w)
 {
-    int64_t from_ns = w->pace.last_ns > w->came_after_ns ? w->pace.last_ns : w->came_after_ns;
-    int64_t span_ns = w->reading_ns > from_ns ? w->reading_ns - from_ns : 0;
+    int64_t from_ns = clock_max(w->pace.last_ns, w->came_after_ns);
+    int64_t span_ns = clock_max(0, w->reading_ns - from_ns);
 
     for (int i = 1; i <= w->unannounced && w->pace.levels > 0; i++)
         pace_arrived(&w->pace, from_ns + span_ns / w->unannounced * i);
