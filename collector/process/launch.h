@@ -18,6 +18,8 @@
 bool launch_open(char *const command[], struct err *e) MUST_USE;
 
 // Starts the sender with these descriptors, which stay the caller's, as input and output.
+// ERR_USAGE: the command cannot be executed; ERR_SYSTEM: the machine lacks something, or the
+// launcher is gone.
 bool launch_start(int in, int out, pid_t *pid, struct err *e) MUST_USE;
 
 // Asks the sender to finish the mail in hand and end.
