@@ -58,7 +58,7 @@ void peers_restart(struct collector *c)
         (struct peers){.recorded = recorded, .renewed_ns = c->now_ns, .look_at_ns = c->now_ns};
 }
 
-bool peers_join(struct collector *c, bool settle, struct err *e)
+bool peers_join(struct collector *c, bool new_cursor, struct err *e)
 {
     const struct config *cfg = c->config;
     struct run run = {.host = ""};
@@ -69,9 +69,9 @@ bool peers_join(struct collector *c, bool settle, struct err *e)
         cfg->batch_limit, cfg->batch_least_ms > 0 ? "up to " : "", cfg->batch_timeout_ms,
         cfg->leased.in_flight, cfg->leased.attempts);
     enum turn_claim claim = turn_claim(c);
-    c->peers.settling = settle;
+    c->peers.makes_cursor = new_cursor;
     return queue_send_join(&c->queue, &c->link.session,
-        &(struct peers_request){.settle = settle,
+        &(struct peers_request){.new_cursor = new_cursor,
             .renew = true,
             // Names the holder that we may displace. mailroom_peers refuses if another collector is
             // the holder by then.
@@ -80,7 +80,7 @@ bool peers_join(struct collector *c, bool settle, struct err *e)
             // The history of runs has one row for each process, not one for each session.
             .run = c->peers.recorded ? NULL : &run},
         // To make a new cursor all waiting tokens are read, which may take any time.
-        settle ? CLOCK_NEVER : work_deadline_ns(c), e);
+        new_cursor ? CLOCK_NEVER : work_deadline_ns(c), e);
 }
 
 // Begins to serve, because the answer says that the queue is ours, or that we have joined it.
@@ -91,7 +91,7 @@ static void joined(struct collector *c, const PGresult *r)
     c->queue.lanes = strchr(PQgetvalue(r, 0, LANES), ',') != NULL;
     c->queue.epoch = text_int64(r, 0, EPOCH);
     c->peers.recorded = true;
-    if (c->peers.settling && c->queue.policy->exclusive)
+    if (c->peers.makes_cursor && c->queue.policy->exclusive)
         log_line("QUEUE", "made a new cursor; %" PRId64 " %s", adopted,
             NOUN(adopted, "token waits", "tokens wait"));
     else if (adopted > 0)
@@ -120,17 +120,17 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
     c->turn.step = TURN_WATCH;
     c->turn.look_at_ns = c->now_ns;
     if (!session_check(r, e))
-        return queue_is_unknown(e) ? queue_unknown(c->queue.name, e) : false;
+        return queue_is_unknown(e) ? queue_fail_unknown(c->queue.name, e) : false;
     if (!check_columns(r, e))
         return false;
     const char *state = PQgetvalue(r, 0, STATE);
     bool is_new = strcmp(state, "new") == 0, moved = strcmp(state, "moved") == 0,
          free = strcmp(state, "free") == 0, held = strcmp(state, "held") == 0;
     if (strcmp(state, "unknown") == 0)
-        return queue_unknown(c->queue.name, e);
+        return queue_fail_unknown(c->queue.name, e);
     // Any other state is the name of the mode that the queue is used in.
     if (strcmp(state, "ours") != 0 && !is_new && !moved && !free && !held)
-        return queue_other_mode(&c->queue, state, e);
+        return queue_fail_other_mode(&c->queue, state, e);
     // A queue that is new has no lanes yet.
     if (PQgetvalue(r, 0, LANES)[0] != '\0' &&
         !queue_check_lanes(c->queue.lanes_wanted, PQgetvalue(r, 0, LANES), e))
@@ -245,7 +245,7 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     if (!check_columns(r, e))
         return false;
     if (strcmp(PQgetvalue(r, 0, STATE), "ours") != 0)
-        return queue_lost(&c->queue, e);
+        return queue_fail_lost(&c->queue, e);
     // The lease is renewed only now, and lasts from the request on. Meanwhile we may have had
     // nothing to show, and renewed_ns be later.
     p->renewed_ns = clock_max(p->renewed_ns, p->asked_ns);

@@ -15,15 +15,15 @@ struct peers {
     int64_t retry_at_ns;  // when to send a request again that failed
     struct owner freeing; // the owner whose lines the request under way frees; number 0: none
     bool recorded;        // the row of this process in `runs` is written
-    bool settling;        // the request to join makes a new cursor
+    bool makes_cursor;    // the request to join makes a new cursor
 };
 
 struct collector;
 
 // Forgets the others. Call it when we have claimed or joined the queue.
 void peers_restart(struct collector *c);
-// Asks to claim the queue or, where several collect, to join it. settle: makes a new cursor first.
-bool peers_join(struct collector *c, bool settle, struct err *e) MUST_USE;
+// Asks to claim the queue or, where several collect, to join it. new_cursor: makes one first.
+bool peers_join(struct collector *c, bool new_cursor, struct err *e) MUST_USE;
 // Deals with the answer to peers_join: we have or share the queue, stand by, or join once more to
 // make a new cursor.
 bool peers_on_join(struct collector *c, const PGresult *r, struct err *e) MUST_USE;

@@ -285,7 +285,7 @@ static bool end_settling(struct collector *c, struct err *e)
 static bool lost_line(const struct collector *c, struct err *e)
 {
     if (c->queue.policy->exclusive)
-        return queue_lost(&c->queue, e);
+        return queue_fail_lost(&c->queue, e);
     log_line("QUEUE", "another collector took over a line of ours that was late");
     return true;
 }

@@ -147,7 +147,7 @@ static bool try_again(struct collector *c, struct err *e)
     struct taking *t = &c->take;
 
     if (strcmp(e->sqlstate, OBJECT_IN_USE) == 0)
-        return queue_lost(&c->queue, e);
+        return queue_fail_lost(&c->queue, e);
     if (!work_may_retry(e))
         return false;
     t->retry_at_ns = c->now_ns + RETRY_NS;

@@ -110,7 +110,7 @@ bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e)
     return true;
 }
 
-bool queue_unknown(const char *name, struct err *e)
+bool queue_fail_unknown(const char *name, struct err *e)
 {
     return err_set(e, ERR_USAGE,
         "MAILROOM_QUEUE_NAME is '%s'; it must be a job_type that has a row in the table jobs",
@@ -122,14 +122,14 @@ bool queue_is_unknown(const struct err *e)
     return strcmp(e->sqlstate, INVALID_TEXT) == 0;
 }
 
-bool queue_lost(const struct queue *q, struct err *e)
+bool queue_fail_lost(const struct queue *q, struct err *e)
 {
     return err_set(e, ERR_CONNECTION, "%s",
         q->policy->exclusive ? "another collector has taken the queue over"
                              : "the queue was changed while we worked on it");
 }
 
-bool queue_other_mode(const struct queue *q, const char *mode, struct err *e)
+bool queue_fail_other_mode(const struct queue *q, const char *mode, struct err *e)
 {
     return err_set(e, ERR_USAGE,
         "MAILROOM_DEQUEUE is '%s', but this queue is used with '%s'; stop all collectors "

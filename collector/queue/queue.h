@@ -87,16 +87,16 @@ bool queue_send_self(struct session *s, int64_t deadline_ns, struct err *e) MUST
 bool queue_decode_self(struct queue *q, const PGresult *r, struct err *e) MUST_USE;
 
 // Sets ERR_USAGE, which says that the queue has no row in the table jobs, and returns false.
-bool queue_unknown(const char *name, struct err *e);
+bool queue_fail_unknown(const char *name, struct err *e);
 // Fails with ERR_USAGE if `lanes`, which the queue has, are not `wanted`; NULL: any are wanted.
 bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e) MUST_USE;
 
 // True for the error that the server gives if the name of the queue is no job_type.
 bool queue_is_unknown(const struct err *e);
 // Sets ERR_CONNECTION, because the queue is not ours any more. Returns false.
-bool queue_lost(const struct queue *q, struct err *e);
+bool queue_fail_lost(const struct queue *q, struct err *e);
 // Sets ERR_USAGE, because the queue is used in this other mode. Returns false.
-bool queue_other_mode(const struct queue *q, const char *mode, struct err *e);
+bool queue_fail_other_mode(const struct queue *q, const char *mode, struct err *e);
 // Sets how long the statements that follow may take: as long as they need (for_ever), or as usual.
 bool queue_send_patience(
     const struct queue *q, struct session *s, bool for_ever, struct err *e) MUST_USE;

@@ -109,7 +109,7 @@ static bool send_peers(const struct queue *q, struct session *s, int tag, const 
     }
     return session_execute(s, tag, "peers",
         SESSION_PARAMS(q->name, q->number, q->policy->name, q->self, epoch, r->renew ? "t" : "f",
-            r->settle ? "t" : "f", gone, counters,
+            r->new_cursor ? "t" : "f", gone, counters,
             !r->gone         ? "{}"
             : r->gone->alive ? "{t}"
                              : "{f}",

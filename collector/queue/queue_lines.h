@@ -53,7 +53,7 @@ bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *t
 // A caller of queue_send_join or queue_send_peers gives these arguments of mailroom_peers; struct
 // queue has the others.
 struct peers_request {
-    bool settle;      // joining: make a new cursor if one is needed, which may take long
+    bool new_cursor;  // joining: make a new cursor if one is needed, which may take long
     const char *over; // joining: take the queue from this holder; NULL: from nobody
     int64_t hung;     // joining: take the queue from the holder of this epoch; 0: from nobody
     bool renew;       // renew our lease

@@ -34,7 +34,7 @@ static bool ask_switch(PGconn *conn, const struct config *config, struct err *e)
             config->policy->name, PQgetvalue(result, 0, 0),
             NOUN(atoll(PQgetvalue(result, 0, 0)), "token waits", "tokens wait"));
     else if (strcmp(e->sqlstate, NO_DATA_FOUND) == 0)
-        queue_unknown(config->queue_name, e);
+        queue_fail_unknown(config->queue_name, e);
     PQclear(result);
     return ok;
 }

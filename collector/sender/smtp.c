@@ -12,13 +12,13 @@
 struct smtp {
     const struct settings *settings; // borrowed
     CURL *easy;
-    struct buf body;            // the text of the mail in hand
-    struct buf mail;            // all of that mail, with its header
-    size_t sent;                // bytes of `mail` that libcurl has taken
-    bool quitting;              // libcurl has sent QUIT
-    char command[16];           // the last command before QUIT, without its arguments
-    char said[256];             // the server's last line before QUIT
-    char curl[CURL_ERROR_SIZE]; // libcurl's text for a failure
+    struct buf body;               // the text of the mail in hand
+    struct buf mail;               // all of that mail, with its header
+    size_t sent;                   // bytes of `mail` that libcurl has taken
+    bool quitting;                 // libcurl has sent QUIT
+    char command[16];              // the last command before QUIT, without its arguments
+    char said[256];                // the server's last line before QUIT
+    char failure[CURL_ERROR_SIZE]; // libcurl's text for a failure
 };
 
 enum outcome smtp_judge(long code, const char *command)
@@ -118,7 +118,7 @@ static void configure_curl(struct smtp *s)
         curl_easy_setopt(easy, CURLOPT_USERNAME, c->user);
         curl_easy_setopt(easy, CURLOPT_PASSWORD, c->password);
     }
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->curl);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, s->failure);
     curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, s);
     // Prints nothing. The callback only learns which command libcurl sent last.
@@ -243,7 +243,7 @@ static void judge_reply(struct smtp *s, CURLcode result, struct reply *reply)
 
     reply->outcome = result == CURLE_OK ? MAIL_SENT : smtp_judge(code, s->command);
     // The server's reply is the best explanation; if there is none, libcurl's text is.
-    const char *text = *s->curl ? s->curl : curl_easy_strerror(result);
+    const char *text = *s->failure ? s->failure : curl_easy_strerror(result);
     if (result == CURLE_OK || (code >= 400 && *s->said))
         text = s->said;
     copy_line(reply->text, sizeof reply->text, text, strlen(text));
@@ -254,7 +254,7 @@ static void transfer_mail(struct smtp *s, const char *to, struct reply *reply)
 {
     struct curl_slist *recipients = curl_slist_append(NULL, to);
 
-    s->said[0] = s->curl[0] = s->command[0] = '\0';
+    s->said[0] = s->failure[0] = s->command[0] = '\0';
     s->quitting = false;
     if (!recipients) {
         *reply = (struct reply){.outcome = MAIL_LATER, .text = "no memory for a mail"};
