@@ -20,7 +20,6 @@
 
 #define DUE_MARGIN_MS 10000       // a row may be committed this long after it came due
 #define SOON_NS (125 * NS_PER_MS) // if the next take comes sooner than this, it takes more lines
-#define TOKENS_MOST 4000          // most tokens that are taken at once
 
 void take_restart(struct collector *c)
 {
@@ -83,11 +82,12 @@ bool take_drop_old(struct collector *c, struct err *e)
 // ago, so that under a backlog there are fewer requests; or else half as many. With lanes or a
 // budget it is one line, because a taken line goes out before tokens of a higher lane that come
 // later, and is paid for already. With answers no more lines are taken than may be out at once,
-// because the others would only be kept from other senders.
+// because the others would only be kept from other senders. mailroom_take itself takes one line if
+// two would have more than 1,000 tokens.
 static int choose_lines(struct collector *c)
 {
     struct taking *t = &c->take;
-    int64_t most = clock_min(TAKE_LINES, TOKENS_MOST / c->queue.limit);
+    int64_t most = TAKE_LINES;
 
     if (c->queue.lanes || c->queue.budget)
         return 1;

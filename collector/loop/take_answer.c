@@ -53,6 +53,7 @@ static int head_of(const PGresult *r)
 // Counts the tokens that the take passed over, by reason, and its dead letters.
 static void count_passed(struct collector *c, const PGresult *r, int head)
 {
+    // In the head, the column of errors has how many tokens became dead letters.
     struct passed passed = {.expired = column_int64(r, head, LINES_EXPIRED),
         .consumed = column_int64(r, head, LINES_CONSUMED),
         .status = column_int64(r, head, LINES_OTHERS)};
