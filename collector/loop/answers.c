@@ -224,7 +224,7 @@ bool answers_time_out(struct collector *c, struct err *e)
     // that lasts, only the reader can end it.
     if (!c->queue.policy->answers)
         return true;
-    while ((line = lines_older(&c->lines, c->now_ns - most_ns)) != NULL) {
+    while ((line = lines_first(&c->lines, LINE_OUT)) && line->out_ns <= c->now_ns - most_ns) {
         log_line("SENDER",
             "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d %s; does the sender hang?",
             line->number, c->config->leased.answer_timeout_ms, line->left, line->count,
@@ -236,7 +236,7 @@ bool answers_time_out(struct collector *c, struct err *e)
                 !record_result(c, line, &line->tokens[i], RESULT_TRANSIENT, "no answer in time", e))
                 return false;
     }
-    if (lines_oldest_ns(&c->lines) != CLOCK_NEVER)
-        work_wake_at(c, lines_oldest_ns(&c->lines) + most_ns);
+    if (line)
+        work_wake_at(c, line->out_ns + most_ns);
     return true;
 }

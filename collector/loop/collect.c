@@ -222,11 +222,10 @@ struct pollfd collect_poll_output(const struct collector *c)
 void collect_count(struct collector *c)
 {
     double *of = c->metrics->meters.of;
-    int64_t oldest_ns = lines_oldest_ns(&c->lines);
+    const struct line *oldest = lines_first(&c->lines, LINE_OUT);
 
     if (!c->queue.policy->answers)
         return;
     of[METER_LINES_UNANSWERED] = lines_in(&c->lines, LINE_OUT);
-    of[METER_ANSWER_AWAITED] =
-        oldest_ns == CLOCK_NEVER ? 0 : (double)(c->now_ns - oldest_ns) / (double)NS_PER_S;
+    of[METER_ANSWER_AWAITED] = oldest ? (double)(c->now_ns - oldest->out_ns) / (double)NS_PER_S : 0;
 }

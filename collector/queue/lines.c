@@ -318,24 +318,6 @@ void lines_answer(struct line *line, struct line_token *token)
         line->state = LINE_OVER;
 }
 
-struct line *lines_older(const struct lines *l, int64_t than_ns)
-{
-    for (int i = 0; i < l->count; i++)
-        if (l->all[i].state == LINE_OUT && l->all[i].out_ns <= than_ns)
-            return &l->all[i];
-    return NULL;
-}
-
-int64_t lines_oldest_ns(const struct lines *l)
-{
-    int64_t oldest = CLOCK_NEVER;
-
-    for (int i = 0; i < l->count; i++)
-        if (l->all[i].state == LINE_OUT)
-            oldest = clock_min(oldest, l->all[i].out_ns);
-    return oldest;
-}
-
 void lines_forget_numbers(struct lines *l)
 {
     for (int i = 0; i < l->count; i++)

@@ -94,7 +94,8 @@ void lines_forget_reread(struct lines *l, int64_t n);
 void lines_forget_first_rereads(struct lines *l, int count);
 
 // lines_in counts the lines in a state. lines_first returns the line in that state that was taken
-// first; NULL: none is in it.
+// first; NULL: none is in it. Lines go out in the order in which they were taken, so the first that
+// is out was also begun first.
 int lines_in(const struct lines *l, enum line_state state);
 struct line *lines_first(const struct lines *l, enum line_state state);
 // True when a line is over that had only a part of its row, and it is not noted yet that the row is
@@ -111,10 +112,6 @@ bool lines_alone_out(const struct lines *l); // true when a line with `alone` is
 
 // Marks a token as answered, and its line as over if this was its last token without an answer.
 void lines_answer(struct line *line, struct line_token *token);
-// Returns a line that is out and was begun by than_ns; NULL: none.
-struct line *lines_older(const struct lines *l, int64_t than_ns);
-// Returns when the oldest line that is out was begun; CLOCK_NEVER: none is out.
-int64_t lines_oldest_ns(const struct lines *l);
 void lines_forget_numbers(struct lines *l); // call it when the sender has ended
 
 // Frees the memory that free lines keep for later use.

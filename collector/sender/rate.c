@@ -6,8 +6,6 @@
 
 void rate_init(struct rate *r, double per_s, double burst, int64_t daily, int64_t now_ns)
 {
-    if (burst < 1)
-        burst = 1;
     *r = (struct rate){
         .per_s = per_s, .burst = burst, .left = burst, .at_ns = now_ns, .daily = daily, .fd = -1};
 }
