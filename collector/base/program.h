@@ -1,5 +1,5 @@
-// The collector and the mail sender call this before their work: it holds the standard files, keeps
-// secrets, and catches TERM and INT.
+// What the collector and the mail sender do around their work: they hold the standard files, keep
+// secrets, catch TERM and INT, write whole texts, and choose an exit code.
 #pragma once
 
 #include <stdbool.h>
