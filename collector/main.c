@@ -145,11 +145,11 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "+hV", longs, NULL)) != -1) {
         switch (option) {
         case 'h':
-            return program_tell(help, COLLECTOR_OUTPUT);
+            return program_tell(help);
         case 'V':
-            return program_tell(version, COLLECTOR_OUTPUT);
+            return program_tell(version);
         case 's':
-            return program_tell(config_markdown, COLLECTOR_OUTPUT);
+            return program_tell(config_markdown);
         case 'm':
             switching = true;
             break;

@@ -38,10 +38,10 @@ void program_stay_private(void)
 #endif
 }
 
-int program_tell(void print(FILE *), int failed)
+int program_tell(void print(FILE *))
 {
     print(stdout);
-    return fflush(stdout) == 0 && !ferror(stdout) ? 0 : failed;
+    return fflush(stdout) == 0 && !ferror(stdout) ? EX_OK : EX_IOERR;
 }
 
 int program_exit_code(enum err_kind kind)

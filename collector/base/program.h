@@ -21,16 +21,16 @@ MUST_USE bool program_catch_signals(struct err *e);
 // processes of the same user (Linux).
 void program_stay_private(void);
 
-// Lets `print` write to standard output, for --help and the like. Returns 0, or `failed` when the
-// text could not be written.
-int program_tell(void print(FILE *), int failed);
+// Lets `print` write to standard output, for --help and the like. Returns the exit code: 0, or
+// EX_IOERR when the text could not be written.
+int program_tell(void print(FILE *));
 
 // Returns the exit code of a program that an error of this kind has ended, one of sysexits(3).
 int program_exit_code(enum err_kind kind);
 
 // Reads the first line of a file that holds a secret, as much of it as fits, without its line end;
-// the caller wipes `line`. Logs a warning if users other than the file's owner and its group can
-// read it; `named`: the warning may show the path. False: errno says why the file cannot be opened.
+// the caller wipes `line`. If `named`, logs a warning, which shows the path, if users other than
+// the file's owner and its group can read the file. False: errno says why it cannot be opened.
 MUST_USE bool program_read_secret(const char *path, bool named, char *line, size_t size);
 
 // Writes all of the text, and waits for room if need be. False: errno says why.

@@ -94,11 +94,11 @@ int main(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "hV", longs, NULL)) != -1) {
         switch (option) {
         case 'h':
-            return program_tell(sender_help, EX_IOERR);
+            return program_tell(sender_help);
         case 'V':
-            return program_tell(sender_version, EX_IOERR);
+            return program_tell(sender_version);
         case 's':
-            return program_tell(settings_markdown, EX_IOERR);
+            return program_tell(settings_markdown);
         case 'n':
             answers = false;
             break;
