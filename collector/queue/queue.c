@@ -56,7 +56,7 @@ void queue_new_session(struct queue *q)
 static bool send_listen(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    char sql[sizeof "LISTEN \"\"" + 2 * 63]; // a name has up to 63 bytes; each quote is doubled
+    char sql[sizeof "LISTEN \"\"" + 126]; // a name has up to 63 bytes; each quote is doubled
     char *quoted = PQescapeIdentifier(s->conn, q->channel, strlen(q->channel));
 
     if (!quoted)
