@@ -132,7 +132,7 @@ static void name_owners(const char *option, struct err *e)
 // Runs a subcommand, whose name is argv[0], or prints its help. Returns the exit code.
 static int run_subcommand(const struct command *c, int argc, char **argv)
 {
-    struct options o;
+    struct options o FREED_BY(options_fini);
     struct err e = {0};
     int code;
 
@@ -153,7 +153,6 @@ static int run_subcommand(const struct command *c, int argc, char **argv)
             child_env_remove_libpq();
         code = c->run(&o);
     }
-    options_fini(&o);
     return code;
 }
 

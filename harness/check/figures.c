@@ -77,7 +77,7 @@ static void put_latencies(struct result *r, enum metric_id first, const struct h
 // that waits for a retry has no final answer yet.
 static void put_outcome_latencies(struct result *r, const struct ledger *l)
 {
-    struct histogram h;
+    struct histogram h FREED_BY(histogram_fini);
 
     histogram_init(&h, 60 * NS_PER_S);
     for (size_t i = 0; i < l->log->delivery_count; i++) {
@@ -92,7 +92,6 @@ static void put_outcome_latencies(struct result *r, const struct ledger *l)
         r->values[METRIC_OUTCOME_LATENCY_P99] = (double)histogram_percentile(&h, 99) / 1e6;
         r->values[METRIC_OUTCOME_LATENCY_MAX] = (double)h.max / 1e6;
     }
-    histogram_fini(&h);
 }
 
 static double last_delivery_s(const struct ledger *l)

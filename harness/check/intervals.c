@@ -115,7 +115,7 @@ static void begin_step(struct interval *i, const struct steps *s, size_t step)
 bool intervals_each_step(
     const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg, struct err *e)
 {
-    struct histogram from_intended, from_commit;
+    struct histogram from_intended FREED_BY(histogram_fini), from_commit FREED_BY(histogram_fini);
     struct interval i = {.from_intended = &from_intended, .from_commit = &from_commit};
     int64_t whole_ns = l->drain_end_ns - l->start_ns;
     struct steps s = {
@@ -136,8 +136,6 @@ bool intervals_each_step(
         ok = use(arg, &i, e);
     }
     free(s.counts);
-    histogram_fini(&from_intended);
-    histogram_fini(&from_commit);
     return ok;
 }
 
@@ -160,7 +158,7 @@ static void add_interval_phase(
 
 bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg, struct err *e)
 {
-    struct histogram from_intended, from_commit;
+    struct histogram from_intended FREED_BY(histogram_fini), from_commit FREED_BY(histogram_fini);
     int64_t from_ns = 0;
     uint32_t token = 0;
     bool ok = true;
@@ -179,7 +177,5 @@ bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg,
         from_ns += i.length_ns;
         ok = use(arg, &i, e);
     }
-    histogram_fini(&from_intended);
-    histogram_fini(&from_commit);
     return ok;
 }

@@ -115,7 +115,8 @@ unsigned char *stages_reasons(const struct ledger *l)
 {
     const struct subject_log *log = l->log;
     unsigned char *whys = memory_zeroed(log->line_count, sizeof *whys);
-    struct catching_up *processes = memory_zeroed(log->process_count, sizeof *processes);
+    struct catching_up *processes FREED_BY(memory_free) =
+        memory_zeroed(log->process_count, sizeof *processes);
 
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
@@ -129,7 +130,6 @@ unsigned char *stages_reasons(const struct ledger *l)
         if (whys[i] != FIRED_BY_LIMIT)
             c->settled_ns = line->read_ns;
     }
-    free(processes);
     return whys;
 }
 
@@ -194,7 +194,7 @@ void stages_make(struct stages *s, const struct ledger *l)
     histogram_init(&s->wait, highest_ns);
     histogram_init(&s->dequeue, highest_ns);
     histogram_init(&s->sizes, 1000);
-    unsigned char *whys = stages_reasons(l);
+    unsigned char *whys FREED_BY(memory_free) = stages_reasons(l);
     for (size_t i = 0; i < l->log->line_count; i++) {
         // A line that is not whole does not show why it was sent.
         if (l->log->lines[i].state != LINE_WHOLE)
@@ -202,7 +202,6 @@ void stages_make(struct stages *s, const struct ledger *l)
         s->fired[whys[i]]++;
         add_stage_line(s, l, (uint32_t)i);
     }
-    free(whys);
 }
 
 void stages_fini(struct stages *s)

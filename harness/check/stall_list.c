@@ -27,7 +27,7 @@ static int64_t sort_p99_ns(int64_t *times_ns, size_t count)
 // no such query was answered.
 static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *t)
 {
-    int64_t *took = memory_zeroed(l->probe_count, sizeof *took);
+    int64_t *took FREED_BY(memory_free) = memory_zeroed(l->probe_count, sizeof *took);
     int64_t slack_ns = slack_most_ns;
     size_t count = 0;
 
@@ -39,13 +39,12 @@ static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *
     }
     if (count > 0)
         slack_ns = clock_min(slack_base_ns + 5 * sort_p99_ns(took, count), slack_most_ns);
-    free(took);
     return slack_ns;
 }
 
 int64_t check_flush_ns(const struct ledger *l)
 {
-    int64_t *took = memory_zeroed(l->flush_count, sizeof *took);
+    int64_t *took FREED_BY(memory_free) = memory_zeroed(l->flush_count, sizeof *took);
     int64_t p99_ns = slack_base_ns;
     size_t count = 0;
 
@@ -55,7 +54,6 @@ int64_t check_flush_ns(const struct ledger *l)
     }
     if (count > 0)
         p99_ns = sort_p99_ns(took, count);
-    free(took);
     return p99_ns;
 }
 

@@ -45,16 +45,13 @@ static void print_event(const struct ledger *l, int64_t at_ns, const char *what,
 static bool write_life(
     const struct ledger *l, uint32_t token, const struct options *o, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(64u << 20);
 
-    buf_init(&text, 64u << 20);
     // From here on a signal does not end the program at once, because that could leave half a file.
     interrupt_exit_at_once(0);
-    bool ok = (life_html(l, token, &text) ||
-                  err_set(e, ERR_INTERNAL, "--html: the token's life is too long")) &&
-              file_write("html", o->html, &text, e);
-    buf_fini(&text);
-    return ok;
+    return (life_html(l, token, &text) ||
+               err_set(e, ERR_INTERNAL, "--html: the token's life is too long")) &&
+           file_write("html", o->html, &text, e);
 }
 
 // Prints the life of the token of --token, draws it with --html, and returns the exit code.
@@ -108,7 +105,7 @@ static int tell_verdict(const struct rejudge *s, const char *folder, struct coun
 // inconclusive, and the reason is printed: the command is not wrong, but the run has no verdict.
 static int check_folder(const char *folder, const struct options *o, struct counts *counts)
 {
-    struct rejudge *s = memory_zeroed(1, sizeof *s);
+    struct rejudge *s FREED_BY(memory_free) = memory_zeroed(1, sizeof *s);
     struct err e = {0};
     int code;
 
@@ -128,7 +125,6 @@ static int check_folder(const char *folder, const struct options *o, struct coun
         code = cli_fail(&e);
     }
     rejudge_fini(s);
-    free(s);
     return code;
 }
 
@@ -148,7 +144,7 @@ static void print_counts(const char *dir, const struct gathered *g, const struct
 static int check_all(const char *dir, const struct options *o)
 {
     struct counts counts = {0};
-    struct gathered g;
+    struct gathered g FREED_BY(gather_fini);
     int worst = EXIT_OK;
     struct err e;
 
@@ -164,7 +160,6 @@ static int check_all(const char *dir, const struct options *o)
         worst = cli_worse(worst, check_folder(g.folders[i], o, &counts));
     if (ok)
         print_counts(dir, &g, &counts);
-    gather_fini(&g);
     return ok ? worst : cli_fail(&e);
 }
 
@@ -180,14 +175,12 @@ static int check_result(const char *path, const struct options *o)
 // Prints the story again, with all that it left to defaults.
 static bool explain(const struct story *t, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(64u << 20);
 
-    buf_init(&text, 64u << 20);
     bool ok = (story_write(&t->scenario, &t->history, NULL, true, &text) && buf_str(&text)) ||
               err_set(e, ERR_INTERNAL, "--explain: the story is too long");
     if (ok)
         fputs(text.data, stdout);
-    buf_fini(&text);
     return ok;
 }
 
@@ -195,15 +188,13 @@ static bool explain(const struct story *t, struct err *e)
 static int judge_story(const struct story *t, const char *path)
 {
     struct check_input input = check_input_of(&t->history);
-    struct buf differs;
+    struct buf differs FREED_BY(buf_fini) = BUF_INIT(1u << 20);
     struct result r;
 
     check_ledger(&r, &t->history.ledger, &input);
     print_verdict(&t->scenario, &t->history.notes, &r, path);
-    buf_init(&differs, 1u << 20);
     if (!story_holds(t, &r, &differs) && buf_str(&differs))
         fputs(differs.data, stdout);
-    buf_fini(&differs);
     int code = verdict_exit_code(r.verdict);
     result_fini(&r);
     return code;
@@ -211,7 +202,7 @@ static int judge_story(const struct story *t, const char *path)
 
 static int check_story(const char *path, const struct options *o)
 {
-    struct story *t = memory_zeroed(1, sizeof *t);
+    struct story *t FREED_BY(memory_free) = memory_zeroed(1, sizeof *t);
     struct err e = {0};
     int code;
 
@@ -223,7 +214,6 @@ static int check_story(const char *path, const struct options *o)
     else
         code = cli_fail(&e);
     story_fini(t);
-    free(t);
     return code;
 }
 

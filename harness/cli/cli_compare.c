@@ -50,10 +50,9 @@ static bool write_compare_files(
         {"json", o->json_file, print_json},
         {"csv", o->csv, print_csv},
     };
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
     bool ok = true;
 
-    buf_init(&text, TEXT_MAX);
     for (size_t i = 0; ok && i < sizeof files / sizeof *files; i++) {
         buf_clear(&text);
         // The files share one buffer, one after another, because a page with every run may be
@@ -63,19 +62,16 @@ static bool write_compare_files(
                   err_set(e, ERR_INTERNAL, "--%s: the comparison is too long", files[i].name)) &&
                  file_write(files[i].name, files[i].path, &text, e));
     }
-    buf_fini(&text);
     return ok;
 }
 
 static bool print_comparison(const struct comparison *c, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
-    buf_init(&text, TEXT_MAX);
     bool ok = print_terminal(c, &text) || err_set(e, ERR_INTERNAL, "the comparison is too long");
     if (ok)
         fwrite(text.data, 1, text.len, stdout);
-    buf_fini(&text);
     return ok;
 }
 
@@ -158,7 +154,8 @@ static bool check_stored_options(const struct options *o, struct err *e)
 
 static bool compare_stored(struct comparisons *all, const struct options *o, struct err *e)
 {
-    struct side base = {.name = "base"}, new = {.name = "new"};
+    struct side base FREED_BY(side_fini) = {.name = "base"},
+                     new FREED_BY(side_fini) = {.name = "new"};
     bool two_named = o->args[0] && o->args[1] && !o->args[2];
     bool ok = check_stored_options(o, e) &&
               (two_named || err_set(e, ERR_USAGE,
@@ -170,10 +167,7 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
     if (interrupted > 0)
         fprintf(stderr, "mailproof: %zu interrupted run%s left out\n", interrupted,
             interrupted == 1 ? " was" : "s were");
-    ok = ok && compare_each(all, &base, &new, o->compare.min_effect, e);
-    side_fini(&base);
-    side_fini(&new);
-    return ok;
+    return ok && compare_each(all, &base, &new, o->compare.min_effect, e);
 }
 
 // --- two collectors alternately ----------------------------------------------------------
@@ -270,7 +264,7 @@ static bool compare_collectors(
 // used for a comparison.
 static bool calibrate(struct turns *t, bool *steady, struct err *e)
 {
-    struct comparisons *own = memory_zeroed(1, sizeof *own);
+    struct comparisons *own FREED_BY(memory_free) = memory_zeroed(1, sizeof *own);
 
     puts("Calibration, A against itself:");
     bool ok = compare_collectors(own, t, (const char *[]){"A", "A-again"}, 0, e);
@@ -285,7 +279,6 @@ static bool calibrate(struct turns *t, bool *steady, struct err *e)
                  : "inconclusive: A differs from itself, so this machine is not steady enough");
     side_fini(&own->base[0]);
     side_fini(&own->new[0]);
-    free(own);
     return ok;
 }
 
@@ -343,7 +336,7 @@ static bool load_both(struct turns *t, const char *path, const struct options *o
 
 static bool compare_ab(struct comparisons *all, const struct options *o, struct err *e)
 {
-    struct paths paths = {0};
+    struct paths paths FREED_BY(locate_fini) = {0};
     struct turns t = {0};
 
     bool ok = (o->args[0] && o->args[1] && o->args[2] && !o->args[3]) ||
@@ -354,13 +347,12 @@ static bool compare_ab(struct comparisons *all, const struct options *o, struct 
          load_both(&t, paths.items[0], o, e) && compare_by_turns(all, &t, o, e);
     scenario_fini(&t.scenarios[0]);
     scenario_fini(&t.scenarios[1]);
-    locate_fini(&paths);
     return ok;
 }
 
 int cli_compare(const struct options *o)
 {
-    struct comparisons *all = memory_zeroed(1, sizeof *all);
+    struct comparisons *all FREED_BY(memory_free) = memory_zeroed(1, sizeof *all);
     struct err e = {0};
 
     bool ok = (o->compare.ab ? compare_ab(all, o, &e) : compare_stored(all, o, &e)) &&
@@ -370,6 +362,5 @@ int cli_compare(const struct options *o)
         side_fini(&all->base[i]);
         side_fini(&all->new[i]);
     }
-    free(all);
     return code;
 }

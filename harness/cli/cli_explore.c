@@ -74,11 +74,10 @@ static bool write_explore_page(struct exploring *x, struct err *e)
         .limits = &x->limits[0],
         .spent_s = x->journal.spent_s,
         .dir = x->dir};
-    struct buf html, text;
+    struct buf html FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX_BYTES);
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX_BYTES);
     char path[1000];
 
-    buf_init(&html, PAGE_MAX_BYTES);
-    buf_init(&text, PAGE_MAX_BYTES);
     bool ok = journal_sort(&x->journal, e) && exploring_path(x, path, "explore.html", "", e) &&
               page_html(&page, &html) && file_write("out", path, &html, e) &&
               page_text(&page, &text);
@@ -88,8 +87,6 @@ static bool write_explore_page(struct exploring *x, struct err *e)
     if (ok)
         printf("explore: seed %llu, %s\n%s  results     %s\n", (unsigned long long)x->seed,
             *x->collector ? x->collector : "the reference collector", text.data, path);
-    buf_fini(&html);
-    buf_fini(&text);
     return ok;
 }
 
@@ -193,7 +190,8 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     struct tried t = *running;
     struct suspect *s = suspect_of(x, a->number);
     char example[256] = "";
-    json_t *result = a->kind == ERR_NONE ? parse_file(a->folder, "result.json", e) : NULL;
+    json_t *result FREED_BY(json_decrefp) =
+        a->kind == ERR_NONE ? parse_file(a->folder, "result.json", e) : NULL;
 
     running->took_s = 0; // the worker is idle again
     // An interrupted draw counts as not made, so that a later call makes it.
@@ -205,7 +203,6 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     if (!t.judged)
         tried_why(&t, a->kind == ERR_NONE ? e->text : a->why);
     take_example(result, example, sizeof example);
-    json_decref(result);
     err_clear(e);
     // This was the first run of a draw. A later run adds nothing to the coverage, but only tells
     // whether the failure comes again.
@@ -376,13 +373,10 @@ static bool copy_found(
     struct exploring *x, const struct failure *f, const char *place, struct err *e)
 {
     char from[PATH_MAX], to[PATH_MAX];
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX_BYTES);
 
-    buf_init(&text, PAGE_MAX_BYTES);
-    bool ok = path_join(from, place, f->file, e) && path_join(to, x->dir, f->file, e) &&
-              path_read(from, &text, ERR_USAGE, e) && file_write("out", to, &text, e);
-    buf_fini(&text);
-    return ok;
+    return path_join(from, place, f->file, e) && path_join(to, x->dir, f->file, e) &&
+           path_read(from, &text, ERR_USAGE, e) && file_write("out", to, &text, e);
 }
 
 // Takes the scenarios of all failures from the folders of the merged shards.
@@ -442,12 +436,11 @@ static bool explore(struct exploring *x, struct err *e)
 
 int cli_explore(const struct options *o)
 {
-    struct exploring *x = memory_zeroed(1, sizeof *x);
+    struct exploring *x FREED_BY(memory_free) = memory_zeroed(1, sizeof *x);
     struct err e = {0};
 
     bool ok = exploring_init(x, o, &e) && explore(x, &e);
     int code = ok ? explore_exit_code(x) : cli_fail(&e);
     exploring_fini(x);
-    free(x);
     return code;
 }

@@ -161,16 +161,14 @@ static void describe_run(struct field_run *f)
 
 static bool write_field_markdown(const struct grid *g, const char *path, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TABLE_MAX);
 
     if (!path)
         return true;
-    buf_init(&text, TABLE_MAX);
     grid_markdown(g, &text);
     bool ok = file_write("markdown", path, &text, e);
     if (ok)
         printf("markdown  %s\n", path);
-    buf_fini(&text);
     return ok;
 }
 
@@ -202,12 +200,10 @@ static bool end_field_record(struct record *r, struct err *e)
 
 static void print_field_table(const struct grid *g, bool commands)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TABLE_MAX);
 
-    buf_init(&text, TABLE_MAX);
     grid_text(g, commands, &text);
     fwrite(text.data, 1, text.len, stdout);
-    buf_fini(&text);
 }
 
 // Opens the record. The list of all names decides which subject an item stands for.

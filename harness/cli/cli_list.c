@@ -28,7 +28,7 @@ static void print_scenario(const struct scenario *s, bool first)
 static bool list_scenarios(const char *tag, struct err *e)
 {
     const struct overrides none = {0};
-    struct paths paths = {0};
+    struct paths paths FREED_BY(locate_fini) = {0};
     struct tag_search search;
     char dir[PATH_MAX];
     size_t count = 0;
@@ -38,13 +38,11 @@ static bool list_scenarios(const char *tag, struct err *e)
     for (size_t i = 0; ok && i < paths.count; i++) {
         // Each scenario is loaded as for a run, so that one that cannot be run is an error here,
         // too.
-        struct scenario s = {0};
+        struct scenario s FREED_BY(scenario_fini) = {0};
         ok = scenario_load(&s, paths.items[i], &none, e);
         if (ok && locate_tagged(&search, &s))
             print_scenario(&s, count++ == 0);
-        scenario_fini(&s);
     }
-    locate_fini(&paths);
     return ok && (count > 0 || locate_no_tag(&search, e));
 }
 

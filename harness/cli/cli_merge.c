@@ -45,7 +45,7 @@ static void choose_files(struct options *shard_options, const struct options *o)
 static int run_shards_command(
     size_t command, char **words, int count, const struct merged *m, const struct options *o)
 {
-    struct options shard_options;
+    struct options shard_options FREED_BY(options_fini);
     struct err e = {0};
     int code;
 
@@ -57,7 +57,6 @@ static int run_shards_command(
         err_prefix(&e, "the shards' options");
         code = cli_fail(&e);
     }
-    options_fini(&shard_options);
     return code;
 }
 
@@ -122,7 +121,7 @@ static int finish_merge(const struct merged *m, const struct options *o, struct 
 
 int cli_merge(const struct options *o)
 {
-    struct merges all = {0};
+    struct merges all FREED_BY(merges_fini) = {0};
     struct err e = {0};
     int code = EXIT_OK;
 
@@ -134,6 +133,5 @@ int cli_merge(const struct options *o)
         int merged = finish_merge(&all.items[i], o, &e);
         code = i == 0 ? merged : cli_worse(code, merged);
     }
-    merges_fini(&all);
     return code;
 }

@@ -49,33 +49,30 @@ static bool sets_key(const struct counterpart *c, const char *key)
 static void append_as_own(const struct counterpart *c, const struct scenario *own,
     const struct scenario *other, struct buf *out)
 {
-    struct buf words;
+    struct buf words FREED_BY(buf_fini) = BUF_INIT(1000);
 
     if (other->collector.layout != own->collector.layout && !sets_key(c, "collector.layout="))
         buf_append_str(out, " --set collector.layout=reference");
     if (other->collector.promises == own->collector.promises || sets_key(c, "collector.promises="))
         return;
-    buf_init(&words, 1000);
     buf_append_str(&words, "collector.promises=[");
     // To wait for open transactions is just how some collectors work, so it is always allowed.
     needs_words(own->collector.promises | PROMISE_WAITS_FOR_WRITERS, &words);
     buf_append_char(&words, ']');
     buf_append_str(out, " --set ");
     append_word(out, buf_str(&words) ? words.data : "");
-    buf_fini(&words);
 }
 
 // Prints a command that must break the scenario's invariants, ready to be pasted into a shell.
 static bool print_counterpart(const struct counterpart *c, const struct scenario *own,
     const char *path, struct overrides sets, struct buf *out, struct err *e)
 {
-    struct scenario other = {0};
-    struct buf collector;
+    struct scenario other FREED_BY(scenario_fini) = {0};
+    struct buf collector FREED_BY(buf_fini) = BUF_INIT((size_t)1 << 20);
 
     sets.collector = c->collector;
     if (!scenario_load(&other, path, &sets, e))
         return false;
-    buf_init(&collector, (size_t)1 << 20);
     buf_append_str(out, "# must break ");
     for (size_t i = 0; c->breaks[i]; i++)
         buf_printf(out, "%s%s", i ? "," : "", c->breaks[i]);
@@ -93,8 +90,6 @@ static bool print_counterpart(const struct counterpart *c, const struct scenario
     }
     append_as_own(c, own, &other, out);
     buf_append_char(out, '\n');
-    buf_fini(&collector);
-    scenario_fini(&other);
     return true;
 }
 
@@ -103,11 +98,10 @@ static bool print_plan(const char *path, const struct options *o, struct err *e)
     // A plan runs nothing, so the scenario may come from anybody.
     struct overrides sets = options_overrides(o);
     sets.trust = TRUST_ALL;
-    struct scenario s = {0};
-    struct plan plan = {0};
-    struct buf out;
+    struct scenario s FREED_BY(scenario_fini) = {0};
+    struct plan plan FREED_BY(plan_fini) = {0};
+    struct buf out FREED_BY(buf_fini) = BUF_INIT((size_t)4 << 30);
 
-    buf_init(&out, (size_t)4 << 30);
     bool ok = scenario_load(&s, path, &sets, e) && plan_make(&plan, &s, e);
     for (size_t i = 0; ok && !o->json && i < s.counterpart_count; i++)
         ok = print_counterpart(&s.counterparts[i], &s, path, sets, &out, e);
@@ -117,15 +111,12 @@ static bool print_plan(const char *path, const struct options *o, struct err *e)
         ok = err_set(e, ERR_INTERNAL, "the plan is too long to print");
     if (ok)
         fwrite(out.data, 1, out.len, stdout);
-    buf_fini(&out);
-    plan_fini(&plan);
-    scenario_fini(&s);
     return ok;
 }
 
 int cli_plan(const struct options *o)
 {
-    struct paths paths = {0};
+    struct paths paths FREED_BY(locate_fini) = {0};
     struct err e = {0};
 
     bool ok = (o->args[0] && !o->args[1]) ||
@@ -133,6 +124,5 @@ int cli_plan(const struct options *o)
     ok = ok && locate_scenarios(&paths, o->args[0], &e);
     for (size_t i = 0; ok && i < paths.count; i++)
         ok = print_plan(paths.items[i], o, &e);
-    locate_fini(&paths);
     return ok ? EXIT_OK : cli_fail(&e);
 }

@@ -191,7 +191,7 @@ static bool check_to(const char *to, struct err *e)
 // to quit. Returns false when --cut-at is wrong.
 static bool apply_options(struct console *c, const struct options *o, bool *quits, struct err *e)
 {
-    char *text = NULL;
+    char *text FREED_BY(memory_free) = NULL;
     size_t len = 0;
     FILE *later = open_memstream(&text, &len);
 
@@ -206,7 +206,6 @@ static bool apply_options(struct console *c, const struct options *o, bool *quit
     if (ok)
         printf("listening on port %d\n%s", proxy_port(c->proxy), text);
     fflush(stdout);
-    free(text);
     return ok;
 }
 

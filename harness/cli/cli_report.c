@@ -19,7 +19,7 @@ static bool render_again(
     struct rejudge *run, const struct folder *folder, const struct options *o, struct err *e)
 {
     struct environment environment;
-    struct observed observed = {0};
+    struct observed observed FREED_BY(observed_fini) = {0};
     struct silence silence;
     struct report report = {
         .scenario = &run->scenario,
@@ -35,13 +35,11 @@ static bool render_again(
     // Only what the folder holds may be in a report. The folder has the logs, so the cause of a
     // silence can be found again.
     silence_find(&silence, &run->history.ledger, &run->result, folder->logs);
-    bool ok = environment_read(&environment, folder->path, e) &&
-              observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
-              report_write(&report, e) &&
-              (!o->report.trace_spans || report_write_traces(&report, e)) &&
-              (!o->report.tokens || report_write_tokens(&report, e));
-    observed_fini(&observed);
-    return ok;
+    return environment_read(&environment, folder->path, e) &&
+           observed_read(&observed, run->history.ledger.start_ns, folder->path, e) &&
+           report_write(&report, e) &&
+           (!o->report.trace_spans || report_write_traces(&report, e)) &&
+           (!o->report.tokens || report_write_tokens(&report, e));
 }
 
 // Judges one stored run again, writes its reports and prints the verdict. False when one of these
@@ -49,7 +47,7 @@ static bool render_again(
 static bool render_folder(const char *path, const struct options *o, struct err *e)
 {
     struct folder folder;
-    struct rejudge *run = memory_zeroed(1, sizeof *run);
+    struct rejudge *run FREED_BY(memory_free) = memory_zeroed(1, sizeof *run);
     bool ok = folder_open(&folder, path, e) && rejudge_scenario(run, folder.path, e) &&
               rejudge_history(run, folder.path, e);
 
@@ -62,7 +60,6 @@ static bool render_folder(const char *path, const struct options *o, struct err 
             o->report.trace_spans ? ", trace.json, trace.otlp.json" : "",
             o->report.tokens ? ", tokens.csv, tokens.jsonl" : "");
     rejudge_fini(run);
-    free(run);
     return ok;
 }
 
@@ -70,7 +67,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
 // rendered.
 static int render_all(const char *dir, const struct options *o)
 {
-    struct gathered g;
+    struct gathered g FREED_BY(gather_fini);
     struct err e = {0};
     size_t without_history = 0;
     int code = EXIT_OK;
@@ -91,7 +88,6 @@ static int render_all(const char *dir, const struct options *o)
                 "results have no history and stay as they are"));
     if (ok)
         printf("index  %s/index.html\n", dir);
-    gather_fini(&g);
     return ok ? code : cli_worse(code, cli_fail(&e));
 }
 

@@ -15,13 +15,10 @@
 // the scenario's migration exists.
 static bool is_possible(const struct scenario *s, const char *path, struct err *e)
 {
-    struct plan plan = {0};
+    struct plan plan FREED_BY(plan_fini) = {0};
     // The error gets the path as a prefix, because such limits belong to no line of the file.
-    bool ok = (migrate_exists(s->postgres.schema, e) && plan_make(&plan, s, e)) ||
-              err_prefix(e, "%s", path);
-
-    plan_fini(&plan);
-    return ok;
+    return (migrate_exists(s->postgres.schema, e) && plan_make(&plan, s, e)) ||
+           err_prefix(e, "%s", path);
 }
 
 // Loads and checks the scenarios that have the tag of --tag; without --tag all of them. ERR_USAGE
@@ -62,8 +59,8 @@ static bool workers_possible(const struct options *o, struct err *e)
 
 int cli_run(const struct options *o)
 {
-    struct paths paths = {0};
-    struct subject_sets sets = {0};
+    struct paths paths FREED_BY(locate_fini) = {0};
+    struct subject_sets sets FREED_BY(subjects_sets_fini) = {0};
     struct err e = {0};
     size_t count = 0;
 
@@ -75,15 +72,13 @@ int cli_run(const struct options *o)
               workers_possible(o, &e) && cuts_possible(o, &e);
     for (char *const *arg = o->args; ok && *arg; arg++)
         ok = locate_scenarios(&paths, *arg, &e);
-    struct scenario *scenarios = memory_zeroed(paths.count, sizeof *scenarios);
+    struct scenario *scenarios FREED_BY(memory_free) =
+        memory_zeroed(paths.count, sizeof *scenarios);
     ok = ok && subjects_sets(&sets, o, &e) &&
          load_all(scenarios, &count, &paths, o, &sets.overrides, &e) &&
          skips_check(scenarios, count, o, &e) && cuts_fit(scenarios, count, o, &e);
     int code = ok ? run_suite(scenarios, count, o) : cli_fail(&e);
     for (size_t i = 0; i < count; i++)
         scenario_fini(&scenarios[i]);
-    free(scenarios);
-    subjects_sets_fini(&sets);
-    locate_fini(&paths);
     return code;
 }

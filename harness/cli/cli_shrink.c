@@ -152,7 +152,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
     struct shrinking *h = context;
     enum answer answer = ANSWER_STOP;
     struct scenario s;
-    struct plan plan = {0};
+    struct plan plan FREED_BY(plan_fini) = {0};
     struct err impossible;
 
     if (!shrinking_scenario(&s, h, k, &h->err))
@@ -162,7 +162,6 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
         answer = look_at_sketch(h, &s, plan.token_count, k);
     else
         answer = ANSWER_IMPOSSIBLE;
-    plan_fini(&plan);
     scenario_fini(&s);
     return answer;
 }
@@ -207,13 +206,12 @@ static bool search_sketches(struct shrinking *h, struct confirmation *c, struct 
 
 int cli_shrink(const struct options *o)
 {
-    struct shrinking *h = memory_zeroed(1, sizeof *h);
+    struct shrinking *h FREED_BY(memory_free) = memory_zeroed(1, sizeof *h);
     struct confirmation c = {0};
     struct err e = {0};
 
     bool ok = shrinking_init(h, o, &e) && search_sketches(h, &c, &e);
     int code = ok ? end_search(h, &c, &e) : cli_fail(&e);
     shrinking_fini(h);
-    free(h);
     return code;
 }

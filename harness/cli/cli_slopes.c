@@ -21,25 +21,23 @@ static bool read_result(struct observed *o, struct buf *csv, const char *folder,
 
 static bool take_run(struct slopes *s, const char *folder, struct err *e)
 {
-    struct observed o;
+    struct observed o FREED_BY(observed_fini);
     struct buf csv;
 
     bool ok = read_result(&o, &csv, folder, e) &&
               (slopes_take(s, &o, csv.data, e) || err_prefix(e, "%.500s", folder));
-    observed_fini(&o);
     buf_fini(&csv);
     return ok;
 }
 
 static bool take_segment(struct slopes_segment *segment, const char *folder, struct err *e)
 {
-    struct observed o;
+    struct observed o FREED_BY(observed_fini);
     struct buf csv;
 
     bool ok = read_result(&o, &csv, folder, e);
     if (ok)
         slopes_segment(segment, &o, csv.data);
-    observed_fini(&o);
     buf_fini(&csv);
     return ok;
 }
@@ -47,8 +45,8 @@ static bool take_segment(struct slopes_segment *segment, const char *folder, str
 // Takes all results below a folder as the segments of one soak.
 static bool take_soak(struct slopes *s, const char *dir, struct err *e)
 {
-    struct gathered g;
-    struct slopes_segment *segments = NULL;
+    struct gathered g FREED_BY(gather_fini);
+    struct slopes_segment *segments FREED_BY(memory_free) = NULL;
 
     bool ok = gather_results(&g, dir, e) &&
               (g.count > 0 ||
@@ -59,28 +57,23 @@ static bool take_soak(struct slopes *s, const char *dir, struct err *e)
         ok = take_segment(&segments[i], g.folders[i], e);
     if (ok) // by at_ns, the first member
         qsort(segments, g.count, sizeof *segments, clock_compare);
-    ok = ok && (slopes_of_soak(s, segments, g.count, e) || err_prefix(e, "%.500s", dir));
-    free(segments);
-    gather_fini(&g);
-    return ok;
+    return ok && (slopes_of_soak(s, segments, g.count, e) || err_prefix(e, "%.500s", dir));
 }
 
 // Prints what grew in one run or, if the folder has no run itself, in the soak below it.
 static bool tell_slopes(const char *folder, struct err *e)
 {
     struct slopes s;
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1u << 16);
     char path[PATH_MAX];
     struct err ignored;
     bool is_result = path_join(path, folder, "scenario.yaml", &ignored) && path_exists(path);
 
     if (!(is_result ? take_run : take_soak)(&s, folder, e))
         return false;
-    buf_init(&text, 1u << 16);
     bool ok = slopes_print(&s, &text) || err_set(e, ERR_INTERNAL, "the table is too long");
     if (ok)
         printf("%s\n\n%s", folder, text.data);
-    buf_fini(&text);
     return ok;
 }
 

@@ -7,10 +7,9 @@
 
 static bool write_story(const struct rejudge *r, const struct options *o, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(64u << 20);
     uint32_t token;
 
-    buf_init(&text, 64u << 20);
     bool ok = rejudge_token(&r->history.ledger, o->token, &token, e) &&
               story_of_token(&r->scenario, &r->history, &r->result, token, &text, e);
     // From here on a signal does not end the program at once, because that could leave half a file.
@@ -19,13 +18,12 @@ static bool write_story(const struct rejudge *r, const struct options *o, struct
         ok = file_write("output", o->output, &text, e);
     else if (ok)
         fputs(buf_str(&text), stdout);
-    buf_fini(&text);
     return ok;
 }
 
 int cli_story(const struct options *o)
 {
-    struct rejudge *r = memory_zeroed(1, sizeof *r);
+    struct rejudge *r FREED_BY(memory_free) = memory_zeroed(1, sizeof *r);
     struct err e = {0};
 
     bool ok = (o->args[0] && !o->args[1] && o->token) ||
@@ -36,6 +34,5 @@ int cli_story(const struct options *o)
         rejudge_judge(r);
     ok = ok && write_story(r, o, &e);
     rejudge_fini(r);
-    free(r);
     return ok ? EXIT_OK : cli_fail(&e);
 }

@@ -30,7 +30,7 @@ static void take_latency(struct tune_pair *p, const struct histogram *h)
 
 static bool simulate_pair(struct tuning *t, struct tune_pair *p, struct err *e)
 {
-    struct model_result r;
+    struct model_result r FREED_BY(model_result_fini);
 
     t->model.limit = p->limit;
     t->model.timeout_ns = p->timeout_ns;
@@ -40,7 +40,6 @@ static bool simulate_pair(struct tuning *t, struct tune_pair *p, struct err *e)
         p->tokens_per_batch = p->model_tokens_per_batch = model_tokens_per_batch(&r);
         take_latency(p, &r.latency);
     }
-    model_result_fini(&r);
     return ok;
 }
 
@@ -140,16 +139,12 @@ static bool tell_budget(struct tuning *t, struct buf *out, struct err *e)
 static bool write_tune_file(const char *option, const char *path,
     bool (*print)(const struct tune *t, struct buf *out), const struct tune *t, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
     if (!path)
         return true;
-    buf_init(&text, TEXT_MAX);
-    bool ok =
-        (print(t, &text) || err_set(e, ERR_INTERNAL, "--%s: the table is too long", option)) &&
-        file_write(option, path, &text, e);
-    buf_fini(&text);
-    return ok;
+    return (print(t, &text) || err_set(e, ERR_INTERNAL, "--%s: the table is too long", option)) &&
+           file_write(option, path, &text, e);
 }
 
 // Writes the files about the whole table into tune's folder, beside the runs.
@@ -173,40 +168,34 @@ static bool write_folder(const struct tuning *t, struct err *e)
 // Writes the measured query times to a file, which --query-time of a later --model can read.
 static bool write_queries(const struct tuning *t, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TUNING_QUERIES_MAX);
     char path[PATH_MAX];
 
     // A single measured read gives no distribution from which a later model could draw.
     if (t->tune.simulated || t->queries.reads.count < 2)
         return true;
-    buf_init(&text, TUNING_QUERIES_MAX);
-    bool ok = path_join(path, t->out, "queries.csv", e) && queries_print_csv(&t->queries, &text) &&
-              file_write("out", path, &text, e);
-    buf_fini(&text);
-    return ok;
+    return path_join(path, t->out, "queries.csv", e) && queries_print_csv(&t->queries, &text) &&
+           file_write("out", path, &text, e);
 }
 
 static void print_tune_results(const struct tuning *t)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
-    buf_init(&text, TEXT_MAX);
     print_table(&t->tune, &text);
     print_heat_maps(&t->tune, terminal_colours(STDOUT_FILENO), &text);
     tune_print_recommendation(&t->tune, &text);
     tune_print_model(&t->tune, &text);
     buf_printf(&text, "  results     %s/tune.html\n", t->out);
     fwrite(text.data, 1, text.len, stdout);
-    buf_fini(&text);
 }
 
 // Judges all pairs, writes the files and prints the recommendation.
 static bool tell_recommendation(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
-    struct buf budget;
+    struct buf budget FREED_BY(buf_fini) = BUF_INIT(1000);
 
-    buf_init(&budget, 1000);
     tune_judge(&t->tune);
     bool ok = tell_budget(t, &budget, e);
     t->tune.budget = buf_str(&budget);
@@ -220,7 +209,6 @@ static bool tell_recommendation(struct tuning *t, struct err *e)
          write_tune_file("csv", o->csv, export_csv, &t->tune, e);
     // The text is in `budget`, which is freed now.
     t->tune.budget = NULL;
-    buf_fini(&budget);
     return ok;
 }
 
@@ -276,8 +264,8 @@ static int tune_exit_code(const struct tuning *tuning)
 
 int cli_tune(const struct options *o)
 {
-    struct tuning *t = memory_zeroed(1, sizeof *t);
-    struct paths paths = {0};
+    struct tuning *t FREED_BY(memory_free) = memory_zeroed(1, sizeof *t);
+    struct paths paths FREED_BY(locate_fini) = {0};
     struct err e = {0};
 
     bool ok = ((o->args[0] && !o->args[1]) ||
@@ -288,7 +276,5 @@ int cli_tune(const struct options *o)
         ok = tuning_init(t, o, paths.items[0], &e) && tune(t, &e);
     int code = ok ? tune_exit_code(t) : cli_fail(&e);
     tuning_fini(t);
-    free(t);
-    locate_fini(&paths);
     return code;
 }

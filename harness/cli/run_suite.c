@@ -303,14 +303,11 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
 
 static bool write_junit(const char *path, struct buf *suites, struct err *e)
 {
-    struct buf document;
+    struct buf document FREED_BY(buf_fini) = BUF_INIT(SUITES_MAX + 1000);
 
-    buf_init(&document, SUITES_MAX + 1000);
-    bool ok = (report_junit_document(suites, &document) ||
-                  err_set(e, ERR_INTERNAL, "--junit: too many runs for one file")) &&
-              file_write("junit", path, &document, e);
-    buf_fini(&document);
-    return ok;
+    return (report_junit_document(suites, &document) ||
+               err_set(e, ERR_INTERNAL, "--junit: too many runs for one file")) &&
+           file_write("junit", path, &document, e);
 }
 
 // Returns the number of servers that the harness starts for a run.
@@ -325,14 +322,13 @@ static int servers(const struct scenario *s)
 // Returns the length of a scenario's load and faults, and adds `runs` runs of it to the forecast.
 static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast *f)
 {
-    struct plan plan = {0};
+    struct plan plan FREED_BY(plan_fini) = {0};
     struct err ignored;
     bool ok = plan_make(&plan, s, &ignored);
     int64_t ns = ok ? plan.end_ns : 0;
 
     if (ok)
         forecast_add(f, runs, ns, plan.token_count, servers(s));
-    plan_fini(&plan);
     return ns;
 }
 

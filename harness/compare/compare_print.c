@@ -229,8 +229,7 @@ static double side_spread(const struct side *s, enum metric_id id)
     }
     // stats_median sorts the values, which the next lines rely on.
     stats_median(values, n);
-    double half = n > 0 ? (values[n - 1 - n / 4] - values[n / 4]) / 2 : 0;
-    return half;
+    return n > 0 ? (values[n - 1 - n / 4] - values[n / 4]) / 2 : 0;
 }
 
 static json_t *metric_entry_json(const struct comparison *c, const struct compared *row)

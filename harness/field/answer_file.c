@@ -49,18 +49,16 @@ static double *place_of_figure(struct answer *a, size_t i)
 static bool add_answer_line(struct answer_file *a, const char *text, struct err *e)
 {
     json_error_t why;
-    json_t *line = json_loads(text, 0, &why);
+    json_t *line FREED_BY(json_decrefp) = json_loads(text, 0, &why);
     const char *key = json_string_value(json_object_get(line, "run"));
-    bool ok = key && json_object_set(a->all, key, line) == 0;
-
-    json_decref(line);
-    return ok || err_set(e, ERR_USAGE, "%s: '%.40s' is not an answer", a->path, text);
+    return (key && json_object_set(a->all, key, line) == 0) ||
+           err_set(e, ERR_USAGE, "%s: '%.40s' is not an answer", a->path, text);
 }
 
 // Reads every whole line. Removes an unfinished last line from the file.
 static bool read_answer_lines(struct answer_file *a, FILE *file, struct err *e)
 {
-    char *text = NULL;
+    char *text FREED_BY(memory_free) = NULL;
     size_t size = 0;
     ssize_t len;
     off_t whole_bytes = 0;
@@ -72,7 +70,6 @@ static bool read_answer_lines(struct answer_file *a, FILE *file, struct err *e)
         ok = cut || add_answer_line(a, text, e);
         whole_bytes += cut ? 0 : len;
     }
-    free(text);
     return ok && (!cut || truncate(a->path, whole_bytes) == 0 ||
                      err_sys(e, ERR_USAGE, "cannot shorten %s", a->path));
 }

@@ -142,7 +142,7 @@ static void read_origin(struct answer *a, const json_t *environment)
 // Makes the answer of a run from its outcome and its result.json. False when that cannot be read.
 static bool read_answer(struct answer *a, const struct run_outcome *outcome, struct err *e)
 {
-    json_t *result = parse_file(outcome->folder, "result.json", e);
+    json_t *result FREED_BY(json_decrefp) = parse_file(outcome->folder, "result.json", e);
     const json_t *figures = json_object_get(result, "metrics");
     const json_t *server = json_object_get(result, "server");
     const json_t *cpu = json_object_get(result, "cpu_s");
@@ -175,7 +175,6 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     read_faults(a, json_object_get(result, "faults"));
     read_handlers(a, outcome);
     read_origin(a, environment);
-    json_decref(result);
     return true;
 }
 
@@ -190,17 +189,15 @@ static bool run_loaded(const struct options *o, const char *path, const struct o
         .silent = true,
     };
     struct run_outcome outcome = {0};
-    struct scenario s = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0};
     bool ok = scenario_load(&s, path, sets, e);
 
     // Tokens of several kinds of mail mean nothing to a job queue, so take the kinds out of the
     // load.
     if (ok)
         subjects_adapt(&s);
-    ok = ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&
-         read_answer(a, &outcome, e);
-    scenario_fini(&s);
-    return ok;
+    return ok && needs_met(&s, e) && run_scenario(&s, &how, &outcome, e) &&
+           read_answer(a, &outcome, e);
 }
 
 // Runs the question's scenario with all changes, and reads the answer.
@@ -208,8 +205,8 @@ static bool run_question(
     const struct experiment *x, const struct options *o, struct answer *answer, struct err *e)
 {
     struct options own = *o;
-    struct subject_sets sets = {0};
-    struct paths paths = {0};
+    struct subject_sets sets FREED_BY(subjects_sets_fini) = {0};
+    struct paths paths FREED_BY(locate_fini) = {0};
     struct sets all;
 
     collect_sets(x, &all);
@@ -220,11 +217,8 @@ static bool run_question(
     own.set_count = all.count;
     own.provider = NULL;
     own.seed[0] = '\0';
-    bool ok = subjects_sets(&sets, &own, e) && locate_scenarios(&paths, x->question->scenario, e) &&
-              run_loaded(o, paths.items[0], &sets.overrides, answer, e);
-    subjects_sets_fini(&sets);
-    locate_fini(&paths);
-    return ok;
+    return subjects_sets(&sets, &own, e) && locate_scenarios(&paths, x->question->scenario, e) &&
+           run_loaded(o, paths.items[0], &sets.overrides, answer, e);
 }
 
 void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX])

@@ -136,7 +136,7 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
 {
     static const char *const folders[] = {"defects", "findings"};
     char all[PATH_MAX], below[PATH_MAX], path[PATH_MAX];
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(FINDING_MAX);
 
     *f = (struct field_finding){0};
     snprintf(f->id, sizeof f->id, "%s", id);
@@ -154,11 +154,8 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
     // mailproof, but run_seed trusts the scenarios of findings.
     if (strchr(id, '/') || !path_exists(path))
         return refuse_finding(id, e);
-    buf_init(&text, FINDING_MAX);
-    bool ok = path_read(path, &text, ERR_USAGE, e) && parse_finding(f, path, text.data, e) &&
-              check_finding(f, path, e);
-    buf_fini(&text);
-    return ok;
+    return path_read(path, &text, ERR_USAGE, e) && parse_finding(f, path, text.data, e) &&
+           check_finding(f, path, e);
 }
 
 static void free_strings(char **strings)

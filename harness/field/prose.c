@@ -72,7 +72,7 @@ static json_t *paragraph(struct excerpt p)
     const char *plain = p.at;
 
     while (p.at < p.end) {
-        json_t *special = json_array();
+        json_t *special FREED_BY(json_decrefp) = json_array();
         // A mark that nothing closes is a plain character.
         const char *after = strchr("[`*", *p.at) ? add_special(special, p) : NULL;
         if (after) {
@@ -81,7 +81,6 @@ static json_t *paragraph(struct excerpt p)
             plain = after;
         }
         p.at = after ? after : p.at + 1;
-        json_decref(special);
     }
     add_span(spans, "plain", plain, p.end);
     return json_pack("{s:o}", "spans", spans);

@@ -144,7 +144,7 @@ struct tries {
 static bool file_holds(const char *path, const char *words)
 {
     FILE *file = fopen(path, "re");
-    char *line = NULL;
+    char *line FREED_BY(memory_free) = NULL;
     size_t size = 0;
     bool holds = false;
 
@@ -152,7 +152,6 @@ static bool file_holds(const char *path, const char *words)
         return false;
     while (!holds && getline(&line, &size, file) > 0)
         holds = strstr(line, words);
-    free(line);
     fclose(file);
     return holds;
 }
@@ -209,12 +208,11 @@ enum shown finding_shown(const struct field_finding *f, const struct run_outcome
 static bool read_finding_result(const struct field_finding *f, const struct run_outcome *outcome,
     char *text, size_t size, enum shown *shown, struct err *e)
 {
-    json_t *result = parse_file(outcome->folder, "result.json", e);
+    json_t *result FREED_BY(json_decrefp) = parse_file(outcome->folder, "result.json", e);
 
     if (!result)
         return false;
     *shown = finding_shown(f, outcome, json_object_get(result, "metrics"), text, size);
-    json_decref(result);
     return true;
 }
 
@@ -226,7 +224,7 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     struct run_options how = {
         .postgres = o->conninfo, .out = o->out, .quiet = true, .silent = true};
     struct options own = *o;
-    struct subject_sets sets = {0};
+    struct subject_sets sets FREED_BY(subjects_sets_fini) = {0};
     struct run_outcome outcome = {0};
     struct scenario s = {0};
     char path[PATH_MAX], text[80] = "not seen";
@@ -242,7 +240,6 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     ok = ok && run_scenario(&s, &how, &outcome, e) &&
          read_finding_result(f, &outcome, text, sizeof text, &shown, e);
     scenario_fini(&s);
-    subjects_sets_fini(&sets);
     if (!ok && (e->kind == ERR_USAGE || e->kind == ERR_SKIP || e->kind == ERR_INTERRUPTED))
         return false;
     // If the harness itself failed, such as on a busy machine, count the run as inconclusive and go
@@ -266,7 +263,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
     struct tries *all, struct err *e)
 {
     char path[PATH_MAX], real[PATH_MAX];
-    struct manifest m = {0};
+    struct manifest m FREED_BY(manifest_fini) = {0};
     struct tries t = {0};
 
     if (!finding_path(f, name, path, e))
@@ -285,7 +282,6 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
         printf("%s, %s %s: seen in %d of %d runs%s\n", f->id, f->project, m.version, t.seen,
             t.runs - t.inconclusive, t.inconclusive ? ", others were inconclusive" : "");
     fflush(stdout);
-    manifest_fini(&m);
     all->runs += t.runs;
     all->seen += t.seen;
     all->inconclusive += t.inconclusive;
@@ -294,7 +290,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
 
 bool finding_reproduce(const struct options *o, const char *id, int *code, struct err *e)
 {
-    struct field_finding f;
+    struct field_finding f FREED_BY(finding_fini);
     struct tries all = {0};
     bool ok = finding_load(&f, id, e);
 
@@ -304,7 +300,6 @@ bool finding_reproduce(const struct options *o, const char *id, int *code, struc
         printf("%s: %s\n", f.id, f.title);
     for (char **name = o->field.control ? f.good : f.bad; ok && *name; name++)
         ok = run_subject(&f, o, *name, &all, e);
-    finding_fini(&f);
     *code = all.seen > 0 ? EXIT_SEEN : EXIT_NOT_SEEN;
     if (all.inconclusive == all.runs && all.seen == 0)
         *code = EXIT_INCONCLUSIVE;

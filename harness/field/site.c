@@ -27,15 +27,12 @@ static bool write_bytes(
 static bool write_filled(const char *dir, const char *name, const char *head, const char *page,
     const json_t *root, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX);
 
-    buf_init(&text, PAGE_MAX);
     fill_template(&text, head, root);
     fill_template(&text, page, root);
-    bool ok = buf_str(&text) ? write_bytes(dir, name, text.data, text.len, e)
-                             : err_set(e, ERR_INTERNAL, "%s would be too long", name);
-    buf_fini(&text);
-    return ok;
+    return buf_str(&text) ? write_bytes(dir, name, text.data, text.len, e)
+                          : err_set(e, ERR_INTERNAL, "%s would be too long", name);
 }
 
 // Writes a page: the head, which is the same on all pages except for `title`, and the page's body
@@ -43,12 +40,10 @@ static bool write_filled(const char *dir, const char *name, const char *head, co
 static bool write_page(const char *dir, const char *name, const char *title, const char *page,
     const json_t *root, struct err *e)
 {
-    json_t *own = json_copy((json_t *)root);
+    json_t *own FREED_BY(json_decrefp) = json_copy((json_t *)root);
 
     json_object_set_new(own, "page", json_string(title));
-    bool ok = write_filled(dir, name, field_pages_head, page, own, e);
-    json_decref(own);
-    return ok;
+    return write_filled(dir, name, field_pages_head, page, own, e);
 }
 
 // Writes the page and the badge of a subject. Their templates may use its members and those of the
@@ -56,7 +51,7 @@ static bool write_page(const char *dir, const char *name, const char *title, con
 static bool write_subject(const char *dir, const json_t *root, const json_t *subject, struct err *e)
 {
     const char *page = json_string_value(json_object_get(subject, "own_page"));
-    json_t *both = json_copy((json_t *)root);
+    json_t *both FREED_BY(json_decrefp) = json_copy((json_t *)root);
     const char *plain = json_string_value(json_object_get(subject, "short"));
     const char *version = json_string_value(json_object_get(subject, "version"));
     char name[200], title[200];
@@ -65,9 +60,7 @@ static bool write_subject(const char *dir, const json_t *root, const json_t *sub
     snprintf(title, sizeof title, "%s %s under faults", plain, version);
     bool ok = write_page(dir, page, title, field_pages_subject, both, e);
     snprintf(name, sizeof name, "badges/%s-%s.svg", plain, version);
-    ok = ok && write_filled(dir, name, "", field_pages_badge, both, e);
-    json_decref(both);
-    return ok;
+    return ok && write_filled(dir, name, "", field_pages_badge, both, e);
 }
 
 static bool write_subjects(const char *dir, const json_t *root, const char *list, struct err *e)
@@ -85,11 +78,8 @@ static bool write_subjects(const char *dir, const json_t *root, const char *list
 
 static bool write_json(const char *dir, const char *name, const json_t *value, struct err *e)
 {
-    char *text = json_dumps(value, JSON_INDENT(1));
-    bool ok = write_bytes(dir, name, text, strlen(text), e);
-
-    free(text);
-    return ok;
+    char *text FREED_BY(memory_free) = json_dumps(value, JSON_INDENT(1));
+    return write_bytes(dir, name, text, strlen(text), e);
 }
 
 // --- the raw results --------------------------------------------------------------------
@@ -113,18 +103,16 @@ static bool copy_result(
     const char *dir, const char *name, const char *folder, struct buf *sums, struct err *e)
 {
     char path[PATH_MAX], place[80];
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX);
     struct err none;
     bool ok = true;
 
     snprintf(place, sizeof place, "raw/%s", name);
-    buf_init(&text, PAGE_MAX);
     if (path_join(path, folder, "result.json", &none) && path_read(path, &text, ERR_USAGE, &none) &&
         text.len > 0) {
         ok = write_bytes(dir, place, text.data, text.len, e);
         append_checksum(sums, name, &text);
     }
-    buf_fini(&text);
     return ok;
 }
 
@@ -188,12 +176,11 @@ static void link_runs(json_t *root, const char *list, const struct answer_file *
 // checksums.
 static bool write_raw(const char *dir, const struct answer_file *answers, struct err *e)
 {
-    struct buf sums;
+    struct buf sums FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX);
     const char *run;
-    json_t *line, *index = json_array();
+    json_t *line, *index FREED_BY(json_decrefp) = json_array();
     bool ok = true;
 
-    buf_init(&sums, PAGE_MAX);
     json_object_foreach(answers->all, run, line)
     {
         char name[40];
@@ -205,17 +192,14 @@ static bool write_raw(const char *dir, const struct answer_file *answers, struct
         json_array_append_new(index, copy);
         ok = ok && (!folder || copy_result(dir, name, folder, &sums, e));
     }
-    ok = ok && write_json(dir, "raw/runs.json", index, e) && (buf_str(&sums) || err_memory(e)) &&
-         write_bytes(dir, "raw/SHA256SUMS", sums.data, sums.len, e);
-    json_decref(index);
-    buf_fini(&sums);
-    return ok;
+    return ok && write_json(dir, "raw/runs.json", index, e) && (buf_str(&sums) || err_memory(e)) &&
+           write_bytes(dir, "raw/SHA256SUMS", sums.data, sums.len, e);
 }
 
 bool site_write(
     const struct grid *g, const struct answer_file *answers, const char *dir, struct err *e)
 {
-    json_t *root = site_json(g, e);
+    json_t *root FREED_BY(json_decrefp) = site_json(g, e);
 
     if (!root)
         return false;
@@ -225,13 +209,12 @@ bool site_write(
         field_pages_index, root, e);
     // "few" is about the subjects, so it must not change the page of findings.
     json_object_del(root, "few");
-    ok = ok &&
-         write_page(dir, "findings.html", "Findings of the field", field_pages_findings, root, e) &&
-         write_page(dir, "rules.html", "What is fair in the field", field_pages_rules, root, e) &&
-         write_subjects(dir, root, "subjects", e) && write_subjects(dir, root, "own", e) &&
-         write_json(dir, "field.json", root, e) && write_raw(dir, answers, e);
-    json_decref(root);
-    return ok;
+    return ok &&
+           write_page(
+               dir, "findings.html", "Findings of the field", field_pages_findings, root, e) &&
+           write_page(dir, "rules.html", "What is fair in the field", field_pages_rules, root, e) &&
+           write_subjects(dir, root, "subjects", e) && write_subjects(dir, root, "own", e) &&
+           write_json(dir, "field.json", root, e) && write_raw(dir, answers, e);
 }
 
 // --- a template that is filled in ----------------------------------------------------

@@ -99,14 +99,12 @@ static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t
 static json_t *file_text(const struct grid_row *r, const char *name)
 {
     char path[PATH_MAX];
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
     struct err ignored;
 
-    buf_init(&text, 1 << 16);
     bool ok = !r->ours && path_join(path, r->manifest.dir, name, &ignored) && path_exists(path) &&
               path_read(path, &text, ERR_USAGE, &ignored);
     json_t *json = ok ? json_string(text.data) : NULL; // NULL: not UTF-8
-    buf_fini(&text);
     return json ? json : json_string("");
 }
 
@@ -114,10 +112,9 @@ static json_t *file_text(const struct grid_row *r, const char *name)
 // code, as prose_blocks makes it. It is empty when there is no such file.
 static json_t *answer_blocks(const struct grid_row *r)
 {
-    json_t *text = file_text(r, "ANSWER.md"), *blocks = prose_blocks(json_string_value(text));
+    json_t *text FREED_BY(json_decrefp) = file_text(r, "ANSWER.md");
 
-    json_decref(text);
-    return blocks;
+    return prose_blocks(json_string_value(text));
 }
 
 // Returns the source of the consumer: the first text file that its command names. Returns "" when
@@ -146,16 +143,13 @@ static size_t count_marks(const struct grid *g, const struct grid_row *r, enum c
 // Returns the titles of the faults whose cells have this mark, as one text; "" when none has it.
 static json_t *marked_text(const struct grid *g, const struct grid_row *r, enum cell_mark mark)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 14);
 
-    buf_init(&text, 1 << 14);
     for (size_t c = 0; c < g->columns - g->speeds; c++) {
         if (r->cells[c].mark == mark)
             buf_printf(&text, "%s%s", text.len > 0 ? ", " : "", g->titles[c]);
     }
-    json_t *json = json_string(text.len > 0 && buf_str(&text) ? text.data : "");
-    buf_fini(&text);
-    return json;
+    return json_string(text.len > 0 && buf_str(&text) ? text.data : "");
 }
 
 // Returns the findings about a row's project, either the fixed ones or the others. A row belongs to
@@ -258,14 +252,12 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
 // because it may also show the finding beside a row with other settings.
 static json_t *settings_of(const struct field_finding *f)
 {
-    struct manifest m = {0};
+    struct manifest m FREED_BY(manifest_fini) = {0};
     char path[PATH_MAX];
     struct err ignored;
 
     bool ok = finding_path(f, f->bad[0], path, &ignored) && manifest_load(&m, path, &ignored);
-    json_t *settings = json_string(ok ? m.mode : "");
-    manifest_fini(&m);
-    return settings;
+    return json_string(ok ? m.mode : "");
 }
 
 static json_t *finding_json(const struct field_finding *f)
@@ -287,13 +279,12 @@ static json_t *findings_json(struct err *e)
     bool ok = finding_ids(&ids, e);
 
     for (size_t i = 0; ok && ids[i]; i++) {
-        struct field_finding f;
+        struct field_finding f FREED_BY(finding_fini);
         ok = finding_load(&f, ids[i], e);
         // If any finding cannot be read, no site is made: silently leaving it out would acquit the
         // queue.
         if (ok)
             json_array_append_new(all, finding_json(&f));
-        finding_fini(&f);
     }
     finding_ids_free(ids);
     if (ok)
@@ -344,7 +335,7 @@ static bool has_speeds(const struct grid *g)
 json_t *site_json(const struct grid *g, struct err *e)
 {
     const size_t verdicts = g->columns - g->speeds;
-    json_t *findings = findings_json(e);
+    json_t *findings FREED_BY(json_decrefp) = findings_json(e);
 
     if (!findings)
         return NULL;
@@ -369,6 +360,5 @@ json_t *site_json(const struct grid *g, struct err *e)
         "findings", findings);
     if (!root)
         err_set(e, ERR_USAGE, "no site can be made: a text of the table is not UTF-8");
-    json_decref(findings);
     return root;
 }

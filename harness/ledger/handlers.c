@@ -44,8 +44,8 @@ void handlers_read(struct handlers *h, const struct ledger *l)
 {
     const size_t tokens = l->plan->token_count;
     // Per job: the index of its last delivery so far, and the number of its failed attempts.
-    uint32_t *last = memory_allocate(tokens * sizeof *last);
-    uint32_t *attempts = memory_zeroed(tokens, sizeof *attempts);
+    uint32_t *last FREED_BY(memory_free) = memory_allocate(tokens * sizeof *last);
+    uint32_t *attempts FREED_BY(memory_free) = memory_zeroed(tokens, sizeof *attempts);
 
     *h = (struct handlers){
         .again_ns = CLOCK_NEVER, .gap_min_ns = CLOCK_NEVER, .gap_max_ns = CLOCK_NEVER};
@@ -70,6 +70,4 @@ void handlers_read(struct handlers *h, const struct ledger *l)
         }
         last[d->token] = i;
     }
-    free(last);
-    free(attempts);
 }

@@ -52,17 +52,15 @@ bool ledger_settle_losses(
     // prove that the commits before it are kept, too, so losses have no date.
     if (!conn || l->flush_count == 0 || l->scenario->postgres.disk != DISK_HONEST)
         return true;
-    PGresult *rows = sql_query(conn, "SELECT n FROM " PROBE_TABLE, 0, NULL, e);
+    PGresult *rows FREED_BY(sql_clear) = sql_query(conn, "SELECT n FROM " PROBE_TABLE, 0, NULL, e);
     if (!rows)
         return false;
-    bool *kept = memory_zeroed(l->flush_count, sizeof *kept);
+    bool *kept FREED_BY(memory_free) = memory_zeroed(l->flush_count, sizeof *kept);
     for (int i = 0; i < PQntuples(rows); i++) {
         unsigned long n = strtoul(PQgetvalue(rows, i, 0), NULL, 10);
         if (n < l->flush_count)
             kept[n] = true;
     }
     ledger_date_losses(l, faults, kept);
-    PQclear(rows);
-    free(kept);
     return true;
 }

@@ -26,11 +26,11 @@ static bool insert_accounts(struct accounts *a, struct err *e)
     if (a->emails.failed || a->logins.failed)
         return err_memory(e);
     const char *values[] = {a->emails.data, a->logins.data};
-    PGresult *result = PQexecParams(a->conn, sql, 2, NULL, values, NULL, NULL, 0);
+    PGresult *result FREED_BY(sql_clear) =
+        PQexecParams(a->conn, sql, 2, NULL, values, NULL, NULL, 0);
     bool ok =
         PQresultStatus(result) == PGRES_COMMAND_OK ||
         sql_fail(a->conn, result, "cannot insert the accounts that must exist before the load", e);
-    PQclear(result);
     buf_clear(&a->emails);
     buf_clear(&a->logins);
     a->buffered = 0;

@@ -39,7 +39,7 @@ static pid_t start_worker_command(char *const *argv, int stream, struct err *e)
 
 pid_t channel_start(struct channel *p, const char *command, struct err *e)
 {
-    char **argv = NULL;
+    char **argv FREED_BY(memory_free) = NULL;
     size_t count = 0;
     pid_t pid = -1;
     int ends[2];
@@ -61,7 +61,6 @@ pid_t channel_start(struct channel *p, const char *command, struct err *e)
     }
     for (size_t i = 0; i < count; i++)
         free(argv[i]);
-    free(argv);
     return pid;
 }
 

@@ -11,6 +11,7 @@
 
 #include "load/change.h"
 #include "load/txn.h"
+#include "postgres/sql.h"
 
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
 static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of the handshake
@@ -275,7 +276,7 @@ static void handle_results(struct load *l, struct conn *c, int64_t now)
     while (c->state == CONN_PREPARING || c->state == CONN_RUNNING) {
         if (PQisBusy(c->pg))
             return;
-        PGresult *result = PQgetResult(c->pg);
+        PGresult *result FREED_BY(sql_clear) = PQgetResult(c->pg);
         // NULL is the end of one statement's results. On a broken connection it would come for
         // ever; conn_serve closes such a connection.
         if (!result && PQstatus(c->pg) != CONNECTION_OK)
@@ -283,7 +284,6 @@ static void handle_results(struct load *l, struct conn *c, int64_t now)
         ExecStatusType status = PQresultStatus(result);
         if (result && status == PGRES_FATAL_ERROR)
             handle_conn_error(l, c, result);
-        PQclear(result);
         if (status != PGRES_PIPELINE_SYNC)
             continue;
         if (c->state == CONN_RUNNING)

@@ -31,7 +31,7 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     struct load_result *result, struct err *e)
 {
     struct load l = {.config = config, .progress = progress, .result = result};
-    struct pollfd *fds = NULL;
+    struct pollfd *fds FREED_BY(memory_free) = NULL;
     struct timespec cpu = {0};
 
     if (config->producer)
@@ -43,7 +43,6 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
         const long us = cpu.tv_nsec / 1000; // cut to whole µs, as the history stores it
         result->cpu_s = (double)cpu.tv_sec + (double)us / 1e6;
     }
-    free(fds);
     free(l.conns);
     free(l.phase_end_ns);
     free(l.insert_of);

@@ -156,14 +156,12 @@ static bool send_traces(struct worker *w, const struct scenario *s, struct err *
     bool ok = true;
 
     for (size_t i = 0; ok && i < s->load_count; i++) {
-        struct buf times;
+        struct buf times FREED_BY(buf_fini) = BUF_INIT(WORKER_FILE_MAX);
         if (s->load[i].trace_count == 0)
             continue;
-        buf_init(&times, WORKER_FILE_MAX);
         ok = (trace_write(&s->load[i], &times) ||
                  err_set(e, ERR_USAGE, "--workers: the recording is too long")) &&
              send_file(w, s->load[i].file, &times, e);
-        buf_fini(&times);
     }
     return ok;
 }
@@ -212,20 +210,19 @@ static bool open_worker(struct worker *w, const char *command, const struct scen
         e->kind = ERR_USAGE; // the user has named the command
         return err_prefix(e, "--workers");
     }
-    bool ok = (channel_line(&w->channel, line, e) &&
-                  (strcmp(line, WORKER_GREETING) == 0 ||
-                      err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
-              send_plan(w, s, text, fingerprint, e) && measure_clock(w, &w->clock, e);
-    return ok || err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, command);
+    return ((channel_line(&w->channel, line, e) &&
+                (strcmp(line, WORKER_GREETING) == 0 ||
+                    err_set(e, ERR_USAGE, "it is not a worker of this version of mailproof"))) &&
+               send_plan(w, s, text, fingerprint, e) && measure_clock(w, &w->clock, e)) ||
+           err_prefix(e, "worker %u of %u at %s", w->part.part + 1, w->part.of, command);
 }
 
 struct remote *remote_open(const char *const *commands, unsigned count,
     const struct scenario *scenario, const struct plan *plan, struct err *e)
 {
     struct remote *r = memory_zeroed(1, sizeof *r);
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(16 << 20);
 
-    buf_init(&text, 16 << 20);
     r->workers = memory_zeroed(count, sizeof *r->workers);
     pthread_mutex_init(&r->lock, NULL);
     r->plan = plan;
@@ -240,7 +237,6 @@ struct remote *remote_open(const char *const *commands, unsigned count,
         *w = (struct worker){.channel = {.in = -1, .out = -1}, .part = {i, count}};
         ok = open_worker(w, commands[i], scenario, &text, remote_fingerprint(plan), e);
     }
-    buf_fini(&text);
     if (ok)
         return r;
     remote_free(r);

@@ -287,13 +287,12 @@ static bool serve_job(struct job *j, struct err *e)
 
 bool remote_serve(struct err *e)
 {
-    struct job *j = memory_zeroed(1, sizeof *j);
+    struct job *j FREED_BY(memory_free) = memory_zeroed(1, sizeof *j);
 
     bool ok = channel_standard(&j->channel, e) && serve_job(j, e);
     channel_close(&j->channel);
     load_result_fini(&j->result);
     plan_fini(&j->plan);
     scenario_fini(&j->scenario);
-    free(j);
     return ok;
 }

@@ -148,19 +148,14 @@ static bool put_base64(struct buf *out, const struct buf *packed)
 // false without room or memory.
 static bool encode_histogram(struct buf *out, const struct histogram *h)
 {
-    struct buf counts, plain, packed;
+    struct buf counts FREED_BY(buf_fini) = BUF_INIT(PLAIN_MAX);
+    struct buf plain FREED_BY(buf_fini) = BUF_INIT(PLAIN_MAX);
+    struct buf packed FREED_BY(buf_fini) = BUF_INIT(PACKED_MAX);
 
     assert(h->count_len > 0);
-    buf_init(&counts, PLAIN_MAX);
-    buf_init(&plain, PLAIN_MAX);
-    buf_init(&packed, PACKED_MAX);
     put_counts(&counts, h);
     put_plain(&plain, h, &counts);
-    bool done = !counts.failed && put_packed(&packed, &plain) && put_base64(out, &packed);
-    buf_fini(&counts);
-    buf_fini(&plain);
-    buf_fini(&packed);
-    return done;
+    return !counts.failed && put_packed(&packed, &plain) && put_base64(out, &packed);
 }
 
 bool hlog_write_interval(struct buf *out, const struct hlog_interval *interval, struct err *e)

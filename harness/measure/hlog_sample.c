@@ -24,7 +24,7 @@ static int64_t latency_ns(uint64_t *state)
 // values to `all`.
 static void add_interval(struct buf *log, struct histogram *all, int second, uint64_t *random)
 {
-    struct histogram h;
+    struct histogram h FREED_BY(histogram_fini);
     struct err e;
 
     histogram_init(&h, 0);
@@ -35,7 +35,6 @@ static void add_interval(struct buf *log, struct histogram *all, int second, uin
     const struct hlog_interval tagged = {"e2e", second * NS_PER_S, NS_PER_S, &h};
     if (!hlog_write_interval(log, &plain, &e) || !hlog_write_interval(log, &tagged, &e))
         fail_sample(e.text);
-    histogram_fini(&h);
 }
 
 static void save_sample(const struct buf *content, const char *path)
@@ -49,14 +48,13 @@ static void save_sample(const struct buf *content, const char *path)
 int main(int argc, char **argv)
 {
     uint64_t random = 42;
-    struct histogram all;
-    struct buf log, distribution;
+    struct histogram all FREED_BY(histogram_fini);
+    struct buf log FREED_BY(buf_fini) = BUF_INIT(16 << 20);
+    struct buf distribution FREED_BY(buf_fini) = BUF_INIT(1 << 20);
     struct err e;
 
     if (argc != 3)
         fail_sample("usage: hlog_sample LOG DISTRIBUTION");
-    buf_init(&log, 16 << 20);
-    buf_init(&distribution, 1 << 20);
     histogram_init(&all, 0);
     if (!hlog_write_header(&log, "hlog_sample", INT64_C(1770000000) * NS_PER_S, &e))
         fail_sample(e.text);
@@ -66,8 +64,5 @@ int main(int argc, char **argv)
         fail_sample("the distribution is too long");
     save_sample(&log, argv[1]);
     save_sample(&distribution, argv[2]);
-    histogram_fini(&all);
-    buf_fini(&log);
-    buf_fini(&distribution);
     return 0;
 }

@@ -48,8 +48,9 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
     if (count < SLOPE_POINTS_MIN || count > SLOPE_POINTS_MAX)
         return err_set(e, ERR_USAGE, "a slope needs %d to %d points, not %zu", SLOPE_POINTS_MIN,
             SLOPE_POINTS_MAX, count);
-    double *slopes = memory_allocate(count * (count - 1) / 2 * sizeof *slopes);
-    double *sorted = memory_allocate(count * sizeof *sorted);
+    double *slopes FREED_BY(memory_free) =
+        memory_allocate(count * (count - 1) / 2 * sizeof *slopes);
+    double *sorted FREED_BY(memory_free) = memory_allocate(count * sizeof *sorted);
     size_t n = all_pairs(slopes, x, y, count);
     memcpy(sorted, y, count * sizeof *sorted);
     s->level = stats_median(sorted, count); // this also sorts them
@@ -59,7 +60,5 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
     s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
     s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
     s->high = rank_value(slopes, n, ceil(((double)n + within) / 2));
-    free(slopes);
-    free(sorted);
     return true;
 }

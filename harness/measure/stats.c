@@ -166,7 +166,7 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
     if (n == 0 || m == 0 || n > STATS_VALUES_MAX || m > STATS_VALUES_MAX)
         return err_set(
             e, ERR_USAGE, "a side needs 1 to %d runs, not %zu and %zu", STATS_VALUES_MAX, n, m);
-    double *ratios = memory_allocate(n * m * sizeof *ratios);
+    double *ratios FREED_BY(memory_free) = memory_allocate(n * m * sizeof *ratios);
     double wins = count_wins(a, n, b, m, ratios, &tied);
     r->p = two_sided_p(wins, a, n, b, m, tied);
     // Hodges and Lehmann: the median of all ratios, not the ratio of two medians. stats_median
@@ -175,7 +175,6 @@ bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const doubl
     size_t cut = ratios_outside(n, m, alpha);
     r->low = cut == SIZE_MAX ? 0 : ratios[cut];
     r->high = cut == SIZE_MAX ? INFINITY : ratios[n * m - 1 - cut];
-    free(ratios);
     return true;
 }
 

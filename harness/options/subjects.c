@@ -63,9 +63,7 @@ static bool has_own_client(const struct scenario *s)
 {
     struct manifest m FREED_BY(manifest_fini) = {0};
     struct err ignored;
-    bool client = manifest_load(&m, s->collector.subject, &ignored) && manifest_is_client(&m);
-
-    return client;
+    return manifest_load(&m, s->collector.subject, &ignored) && manifest_is_client(&m);
 }
 
 // Changes a phase for a subject whose own client puts the jobs: the client puts one job at a time,

@@ -103,10 +103,9 @@ bool child_env_pass(const char *name, struct err *e)
     if (!is_variable_name(name))
         return err_set(e, ERR_USAGE,
             "--pass-env takes the name of a variable, of letters, digits and _, not '%.40s'", name);
-    char *all = memory_format("%s%s%s", before ? before : "", before ? "," : "", name);
-    bool ok = setenv(CHILD_ENV_PASSED, all, 1) == 0;
-    free(all);
-    return ok || err_memory(e);
+    char *all FREED_BY(memory_free) =
+        memory_format("%s%s%s", before ? before : "", before ? "," : "", name);
+    return setenv(CHILD_ENV_PASSED, all, 1) == 0 || err_memory(e);
 }
 
 void child_env_remove_libpq(void)

@@ -75,7 +75,7 @@ bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e)
 // name.
 static bool loads_faketime(const struct own_clock *c, pid_t pid)
 {
-    char path[40], *line = NULL;
+    char path[40], *line FREED_BY(memory_free) = NULL;
     size_t size = 0;
     bool found = false;
 
@@ -83,7 +83,6 @@ static bool loads_faketime(const struct own_clock *c, pid_t pid)
     FILE *maps = fopen(path, "re");
     while (maps && !found && getline(&line, &size, maps) > 0)
         found = strstr(line, strrchr(c->library, '/')) != NULL;
-    free(line);
     if (maps)
         fclose(maps);
     return found;

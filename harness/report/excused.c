@@ -43,7 +43,7 @@ static void append_judged_parts(const struct report *r, double share, struct buf
 static void append_not_judged(const struct report *r, struct buf *out)
 {
     const char *separator = "nothing to judge: ";
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(2000);
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!excused_whole(r, id) || r->result->judged[id].of > 0)
@@ -54,11 +54,9 @@ static void append_not_judged(const struct report *r, struct buf *out)
     // A comma: at least one name was appended, so the line must end.
     if (*separator == ',')
         buf_append_char(out, '\n');
-    buf_init(&text, 2000);
     unpromised_text(r->scenario, &text);
     if (text.len > 0)
         buf_printf(out, "not judged: %.*s\n", (int)text.len, text.data);
-    buf_fini(&text);
 }
 
 void excused_lines(const struct report *r, double share, struct buf *out)

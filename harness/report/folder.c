@@ -60,17 +60,14 @@ bool folder_write(
 
 static bool write_folder_scenario(const struct folder *f, const struct scenario *s, struct err *e)
 {
-    struct buf yaml;
+    struct buf yaml FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
-    buf_init(&yaml, 1 << 20);
     bool ok = scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long");
     // The mark says that a run of this user wrote the file, so that its commands may be run again
     // without a question.
     if (ok)
         mark_append(&yaml);
-    ok = ok && folder_write(f, "scenario.yaml", &yaml, e);
-    buf_fini(&yaml);
-    return ok;
+    return ok && folder_write(f, "scenario.yaml", &yaml, e);
 }
 
 // Copies the files of recorded arrivals, so that the folder is enough to repeat the run.
@@ -79,11 +76,9 @@ static bool copy_arrivals(const struct folder *f, const struct scenario *s, stru
     bool ok = true;
 
     for (size_t i = 0; ok && i < s->load_count; i++) {
-        struct buf times;
-        buf_init(&times, ARRIVALS_MAX);
+        struct buf times FREED_BY(buf_fini) = BUF_INIT(ARRIVALS_MAX);
         ok = !s->load[i].file ||
              (trace_write(&s->load[i], &times) && folder_write(f, s->load[i].file, &times, e));
-        buf_fini(&times);
     }
     return ok;
 }
@@ -241,20 +236,17 @@ static FILE *open_server_log(const char *server_log, long from_byte)
 
 bool folder_copy_log(const struct folder *f, const char *server_log, long from, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(LOG_MAX);
     char chunk[65536];
     size_t got;
 
     FILE *file = open_server_log(server_log, from);
     if (!file)
         return true;
-    buf_init(&text, LOG_MAX);
     while ((got = fread(chunk, 1, sizeof chunk, file)) > 0 && buf_append(&text, chunk, got))
         ;
     fclose(file);
     // Of a log that is too long, the beginning is kept, because it explains most.
     text.failed = false;
-    bool ok = folder_write(f, "logs/server.log", &text, e);
-    buf_fini(&text);
-    return ok;
+    return folder_write(f, "logs/server.log", &text, e);
 }

@@ -30,7 +30,7 @@ static bool holds_result(const char *folder)
 
 bool gather_results(struct gathered *g, const char *path, struct err *e)
 {
-    char *root = memory_copy(path);
+    char *root FREED_BY(memory_free) = memory_copy(path);
     FTSENT *entry;
     bool ok = true;
 
@@ -57,7 +57,6 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
     }
     if (tree)
         fts_close(tree);
-    free(root);
     if (g->count > 1)
         qsort(g->folders, g->count, sizeof *g->folders, newest_first);
     return ok;

@@ -57,15 +57,13 @@ static const struct file traces[] = {
 static bool write_files(
     const struct report *r, const struct file *list, size_t count, struct err *e)
 {
-    struct buf out;
+    struct buf out FREED_BY(buf_fini) = BUF_INIT(REPORT_MAX);
     bool ok = true;
 
-    buf_init(&out, REPORT_MAX);
     for (size_t i = 0; ok && i < count; i++) {
         buf_clear(&out);
         ok = list[i].write(r, &out, e) && folder_write(r->folder, list[i].name, &out, e);
     }
-    buf_fini(&out);
     return ok;
 }
 
@@ -117,7 +115,6 @@ bool report_repeat_of(
 
 bool report_repeat(const struct report *r, struct buf *out)
 {
-    bool ok = report_repeat_of(r->folder->path, r->scenario, r->observed->collector, out);
-
-    return ok && (!r->cuts || buf_printf(out, " %s", r->cuts->options));
+    return report_repeat_of(r->folder->path, r->scenario, r->observed->collector, out) &&
+           (!r->cuts || buf_printf(out, " %s", r->cuts->options));
 }

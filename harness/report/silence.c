@@ -180,11 +180,10 @@ static void read_log(struct silence *s, const char *logs, bool foreign)
 
     if (!file)
         return;
-    char *text = memory_allocate(LOG_MAX + 1);
+    char *text FREED_BY(memory_free) = memory_allocate(LOG_MAX + 1);
     read_log_text(text, file);
     fclose(file);
     silence_read(s, text, foreign);
-    free(text);
 }
 
 // --- what was seen ------------------------------------------------------------------------

@@ -120,7 +120,7 @@ static bool fit_slope(struct slopes *s, enum slope_id id, const struct points *p
 // Adds a point for each window, at the time of its middle sample.
 static void add_sample_points(struct points *points, const struct span *span, enum slope_id id)
 {
-    double *scratch = memory_allocate(span->count * sizeof *scratch);
+    double *scratch FREED_BY(memory_free) = memory_allocate(span->count * sizeof *scratch);
 
     for (size_t w = 0; w < span->windows; w++) {
         size_t from = span->count * w / span->windows, to = span->count * (w + 1) / span->windows;
@@ -129,7 +129,6 @@ static void add_sample_points(struct points *points, const struct span *span, en
             figures[id].kind == KIND_GROWTH ? window_growth_per_commit(first, to - from, id)
                                             : window_median(first, to - from, id, scratch));
     }
-    free(scratch);
 }
 
 // --- intervals.csv ------------------------------------------------------------------------
@@ -191,7 +190,7 @@ static size_t without_gaps(double *values, size_t count)
 static void add_column_points(
     struct points *points, const char *csv, size_t windows, double warming, enum slope_id id)
 {
-    double *values = memory_allocate(SECONDS_MAX * sizeof *values);
+    double *values FREED_BY(memory_free) = memory_allocate(SECONDS_MAX * sizeof *values);
 
     size_t count = read_column(csv, figures[id].column, values, SECONDS_MAX);
     size_t skip = (size_t)((double)count * warming);
@@ -204,7 +203,6 @@ static void add_column_points(
             add_slope_point(
                 points, (double)(from + to) / 2 / 3600, stats_median(values + from, there));
     }
-    free(values);
 }
 
 // --- all of them ------------------------------------------------------------------------

@@ -411,11 +411,10 @@ void suite_print(const struct suite *s, FILE *out)
 {
     // This default is for a file, whose lines may be long.
     size_t columns = 200, lines;
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
     if (isatty(fileno(out)))
         terminal_size(fileno(out), &columns, &lines);
-    buf_init(&text, 1 << 20);
     size_t name_columns = name_width(s, columns);
     // A long name must leave room for the figures.
     if (columns > FIGURES_WIDTH + 10 && name_columns > columns - 1 - FIGURES_WIDTH)
@@ -436,5 +435,4 @@ void suite_print(const struct suite *s, FILE *out)
     suite_print_counts(s, &text);
     if (buf_str(&text))
         fprintf(out, "%s\n", text.data);
-    buf_fini(&text);
 }

@@ -111,17 +111,15 @@ static void print_collector(const struct report *r, FILE *out)
 // excused.
 static void print_excused(const struct report *r, FILE *out)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
     const char *label = "excused"; // of the first line; the others have none
 
-    buf_init(&text, 1 << 16);
     excused_lines(r, JUDGED_SHOWN, &text);
     for (char *line = buf_str(&text); line && *line; label = "") {
         char *end = strchr(line, '\n');
         fprintf(out, "  %-11s %.*s\n", label, (int)(end - line), line);
         line = end + 1;
     }
-    buf_fini(&text);
 }
 
 // Prints where in the run the tokens of the broken invariants lie, which tells more than a few
@@ -129,13 +127,11 @@ static void print_excused(const struct report *r, FILE *out)
 static void print_groups(const struct report *r, FILE *out)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        struct buf text;
-        buf_init(&text, 2000);
+        struct buf text FREED_BY(buf_fini) = BUF_INIT(2000);
         if (r->result->broken[id])
             glance_groups(r, id, &text);
         if (text.len > 0)
             fprintf(out, "    %.*s\n", (int)text.len, text.data);
-        buf_fini(&text);
     }
 }
 
@@ -194,15 +190,13 @@ static void print_expectations(const struct report *r, FILE *out)
 
 static void print_repeat(const struct report *r, FILE *out)
 {
-    struct buf command;
+    struct buf command FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
     // Nobody repeats a pass, and the line is long.
     if (r->result->verdict == VERDICT_PASS)
         return;
-    buf_init(&command, 1 << 16);
     if (report_repeat(r, &command) && buf_str(&command))
         fprintf(out, "  repeat      %s\n", command.data);
-    buf_fini(&command);
 }
 
 // Prints in the line of the verdict why nothing came, and below this line what the collector's log

@@ -27,12 +27,10 @@ static bool start_sampler(struct observers *o, const char *conninfo, const atomi
 
 static bool make_probe_table(const char *conninfo, struct err *e)
 {
-    PGconn *conn = sql_connect(conninfo, e);
+    PGconn *conn FREED_BY(sql_finish) = sql_connect(conninfo, e);
 
     sql_drop_notices(conn);
-    bool ok = conn && sql_exec(conn, PROBE_MAKE_TABLE, e);
-    PQfinish(conn);
-    return ok;
+    return conn && sql_exec(conn, PROBE_MAKE_TABLE, e);
 }
 
 static bool start_probes(struct observers *o, const char *conninfo, struct err *e)
@@ -70,15 +68,12 @@ bool observers_start_starved(
 bool observers_start(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e)
 {
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
-    buf_init(&conninfo, 4096);
-    bool ok = observers_start_starved(o, server, subject, e) &&
-              migrate_conninfo(server, server->superuser, &conninfo, e) &&
-              start_sampler(o, conninfo.data, outer_pid(o, server), subject, e) &&
-              start_probes(o, conninfo.data, e);
-    buf_fini(&conninfo);
-    return ok;
+    return observers_start_starved(o, server, subject, e) &&
+           migrate_conninfo(server, server->superuser, &conninfo, e) &&
+           start_sampler(o, conninfo.data, outer_pid(o, server), subject, e) &&
+           start_probes(o, conninfo.data, e);
 }
 
 void observers_note_pid(struct observers *o, const struct server *server)

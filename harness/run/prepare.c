@@ -174,16 +174,14 @@ static bool route_through_kernel(struct run *r, struct buf *conninfo, struct err
 
 bool run_start_collector(struct run *r, struct err *e)
 {
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
-    buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               route_through_proxy(r, &conninfo, e) && route_through_kernel(r, &conninfo, e) &&
               (scenario_is_queue(r->scenario) ? command_make_of_subject(&r->command, r->scenario,
                                                     r->queue.manifest.consumer, conninfo.data, e)
                                               : command_make(&r->command, r->scenario,
                                                     r->options->collector, conninfo.data, e));
-    buf_fini(&conninfo);
     if (ok && scenario_steps_clock(r->scenario, TARGET_COLLECTOR))
         own_clock_add_env(r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env);
     // This variable tells the queue's consumer that each handler waits for an answer.

@@ -296,7 +296,7 @@ static bool write_reports(struct run *r, struct err *e)
 {
     struct environment environment;
     struct err untold;
-    struct observed observed = {0};
+    struct observed observed FREED_BY(observed_fini) = {0};
     struct silence silence;
     struct report report = {
         .scenario = r->scenario,
@@ -317,7 +317,6 @@ static bool write_reports(struct run *r, struct err *e)
     bool ok = keep_files(r, &report, e);
     // If both fail, only the first error is told.
     ok = print_report(r, &report, ok ? e : &untold) && ok;
-    observed_fini(&observed);
     if (ok)
         live_judged(r->options->live, r->scenario, &r->end.result);
     return ok;
@@ -326,17 +325,15 @@ static bool write_reports(struct run *r, struct err *e)
 // With --keep, leaves the server running, and prints how to reach and how to remove it.
 static bool keep_server(struct run *r, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(8192);
 
     if (!r->options->keep)
         return true;
-    buf_init(&text, 8192);
     PQfinish(r->context.admin);
     r->context.admin = NULL;
     bool ok = r->server.provider->keep(&r->server, &text, e);
     if (ok && buf_str(&text))
         printf("%s", text.data);
-    buf_fini(&text);
     return ok;
 }
 

@@ -30,13 +30,11 @@ void shared_close(struct server *server)
 
 bool shared_clear(struct server *server, struct err *e)
 {
-    PGconn *conn = provider_connect(server, server->superuser, "postgres", e);
+    PGconn *conn FREED_BY(sql_finish) = provider_connect(server, server->superuser, "postgres", e);
     char sql[160];
 
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", server->database);
     // The verb hold-horizon makes this second database.
-    bool ok = conn && sql_exec(conn, sql, e) &&
-              sql_exec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)", e);
-    PQfinish(conn);
-    return ok;
+    return conn && sql_exec(conn, sql, e) &&
+           sql_exec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)", e);
 }

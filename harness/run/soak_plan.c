@@ -60,7 +60,7 @@ static int64_t calm_ns(const struct plan *p)
 // Checks the scenario's plan: its number of tokens, and the time after its last fault.
 static bool check_soak_plan(const struct scenario *s, const struct plan *p, struct err *e)
 {
-    struct buf limit;
+    struct buf limit FREED_BY(buf_fini) = BUF_INIT(40);
 
     if (p->token_count > SOAK_PLAN_TOKENS_MAX)
         return err_set(e, ERR_USAGE,
@@ -69,13 +69,11 @@ static bool check_soak_plan(const struct scenario *s, const struct plan *p, stru
             s->name, p->token_count, SOAK_PLAN_TOKENS_MAX);
     if (calm_ns(p) >= s->recovery_limit_ns)
         return true;
-    buf_init(&limit, 40);
     units_print_duration(&limit, s->recovery_limit_ns);
     err_set(e, ERR_USAGE,
         "--soak: the last fault of %s ends with its load, and a segment must not feel those of the "
         "one before; let the load go on for recovery_limit (%s) behind it",
         s->name, buf_str(&limit) ? limit.data : "?");
-    buf_fini(&limit);
     return false;
 }
 
@@ -96,7 +94,7 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
     const struct options *o, int *segments, struct err *e)
 {
     const struct scenario *s = &scenarios[0];
-    struct plan plan = {0};
+    struct plan plan FREED_BY(plan_fini) = {0};
     int64_t soak_ns;
 
     if (!o->run.soak)
@@ -113,7 +111,6 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
     // Rounded up: a soak lasts at least as long as was asked for, and all of its segments are
     // whole.
     int64_t number = ok ? (soak_ns + plan.end_ns - 1) / plan.end_ns : 0;
-    plan_fini(&plan);
     if (!ok)
         return false;
     if (number > SOAK_PLAN_SEGMENTS_MAX)

@@ -65,18 +65,14 @@ static bool skip_missing_feature(const struct manifest *m, struct err *e)
 static bool run_superuser_file(struct run *r, struct err *e)
 {
     char path[PATH_MAX];
-    struct buf sql;
+    struct buf sql FREED_BY(buf_fini) = BUF_INIT(SQL_FILE_MAX);
 
     if (strcmp(r->queue.manifest.superuser, MANIFEST_NONE) == 0)
         return true;
     if (!path_join(path, r->queue.manifest.dir, r->queue.manifest.superuser, e))
         return false;
-    buf_init(&sql, SQL_FILE_MAX);
-    bool ok =
-        path_read(path, &sql, ERR_USAGE, e) &&
-        (sql_exec(r->context.admin, sql.data, e) || skip_missing_feature(&r->queue.manifest, e));
-    buf_fini(&sql);
-    return ok;
+    return path_read(path, &sql, ERR_USAGE, e) &&
+           (sql_exec(r->context.admin, sql.data, e) || skip_missing_feature(&r->queue.manifest, e));
 }
 
 bool queue_needs_one_address(const struct scenario *s)
@@ -100,13 +96,12 @@ static bool append_primary_address(const struct run *r, struct buf *conninfo, st
 static bool run_schema_command(struct run *r, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
-    struct command command = {0};
+    struct command command FREED_BY(command_fini) = {0};
     char output[OUTPUT_MAX];
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
     if (!r->queue.manifest.schema[0])
         return true;
-    buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(&r->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               append_primary_address(r, &conninfo, e) &&
               command_make_of_subject(
@@ -116,12 +111,9 @@ static bool run_schema_command(struct run *r, struct err *e)
     spec.dir = r->queue.manifest.dir;
     // A client of another project may hang, and must not outlive the harness.
     spec.death_signal = SIGKILL;
-    ok = ok && other_user_apply(&spec, e) &&
-         (process_collect(&spec, output, sizeof output, e) ||
-             err_prefix(e, "%s: schema", r->queue.manifest.name));
-    command_fini(&command);
-    buf_fini(&conninfo);
-    return ok;
+    return ok && other_user_apply(&spec, e) &&
+           (process_collect(&spec, output, sizeof output, e) ||
+               err_prefix(e, "%s: schema", r->queue.manifest.name));
 }
 
 // If the subject's own client puts the jobs, inserts the rows of mailproof_sent before the load.
@@ -130,38 +122,32 @@ static bool run_schema_command(struct run *r, struct err *e)
 // phantom.
 static bool fill_facade(struct run *r, struct err *e)
 {
-    struct buf sql;
+    struct buf sql FREED_BY(buf_fini) = BUF_INIT(FACADE_MAX);
 
     if (!manifest_is_client(&r->queue.manifest) || r->plan.token_count == 0)
         return true;
-    buf_init(&sql, FACADE_MAX);
     for (uint32_t t = 0; t < r->plan.token_count; t++) {
         char login[NAMES_MAX];
         names_login(login, t);
         // One statement for all rows; single inserts would take longer than the run.
         buf_printf(&sql, "%s(%u, '%s')", t ? ", " : "INSERT INTO mailproof_sent VALUES ", t, login);
     }
-    bool ok = buf_str(&sql)
-                  ? sql_exec(r->context.admin, sql.data, e)
-                  : err_set(e, ERR_USAGE, "enqueue: client: %zu jobs are too many; lower the load",
-                        r->plan.token_count);
-    buf_fini(&sql);
-    return ok;
+    return buf_str(&sql)
+               ? sql_exec(r->context.admin, sql.data, e)
+               : err_set(e, ERR_USAGE, "enqueue: client: %zu jobs are too many; lower the load",
+                     r->plan.token_count);
 }
 
 // Makes the command and the environment of the subject's own client.
 static bool make_producer_command(struct run *r, struct err *e)
 {
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(8192);
 
-    buf_init(&conninfo, 8192);
     buf_append_str(&conninfo, r->generator.conninfo.data);
     bool ok = !queue_needs_one_address(r->scenario) || proxy_conninfo(r->context.proxy, &conninfo);
     ok = (ok && buf_str(&conninfo)) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    ok = ok && command_make_of_subject(&r->queue.producer_command, r->scenario,
-                   r->queue.manifest.producer, conninfo.data, e);
-    buf_fini(&conninfo);
-    return ok;
+    return ok && command_make_of_subject(&r->queue.producer_command, r->scenario,
+                     r->queue.manifest.producer, conninfo.data, e);
 }
 
 bool queue_prepare_producer(struct run *r, struct err *e)

@@ -332,13 +332,11 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
     if (*ns >= f->min && *ns <= f->max)
         return true;
 
-    struct buf range;
-    buf_init(&range, 64);
+    struct buf range FREED_BY(buf_fini) = BUF_INIT(64);
     units_print_duration(&range, f->min);
     buf_append_str(&range, " and ");
     units_print_duration(&range, f->max);
     node_err(n, e, "'%s' should lie between %s", n->text, buf_str(&range));
-    buf_fini(&range);
     return false;
 }
 

@@ -93,14 +93,12 @@ static bool check_message(const struct fault_spec *fault, const struct node *n, 
 // Fails with an error that says how long the load lasts. `n` is the time that lies after its end.
 static bool refuse_after_load(const struct node *n, int64_t load_ns, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(64);
 
-    buf_init(&text, 64);
     units_print_duration(&text, load_ns);
     const char *length = buf_str(&text);
     node_err(n, e, "'%s' lies after the end of the load, which lasts %s", n->text,
         length ? length : "less");
-    buf_fini(&text);
     return false;
 }
 

@@ -38,9 +38,8 @@ static void print_limits(const struct field *f, struct buf *out)
 static void tell_field(
     const struct field *f, const char *path, void (*tell)(const char *path, const char *text))
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1000);
 
-    buf_init(&text, 1000);
     buf_append_str(&text, f->help);
     if (f->default_text && f->type != FIELD_MAP)
         buf_printf(&text, "; default: %s", f->default_text);
@@ -48,7 +47,6 @@ static void tell_field(
         buf_append_str(&text, "; must be given");
     print_limits(f, &text);
     tell(path, buf_str(&text));
-    buf_fini(&text);
 }
 
 // Tells the keys of a table and of the tables below it. `prefix` is the table's path, such as

@@ -115,9 +115,8 @@ void needs_words(int promises, struct buf *out)
 
 static bool fail_promises(const struct scenario *s, int missing, struct err *e)
 {
-    struct buf words;
+    struct buf words FREED_BY(buf_fini) = BUF_INIT(1000);
 
-    buf_init(&words, 1000);
     needs_words(missing, &words);
     // The message does not say that the subject breaks these promises: it may keep some that nobody
     // stated.
@@ -127,7 +126,6 @@ static bool fail_promises(const struct scenario *s, int missing, struct err *e)
     else
         err_set(e, ERR_SKIP, "it needs %s, not among the subject's promises (collector.promises)",
             buf_str(&words) ? words.data : "a promise");
-    buf_fini(&words);
     return false;
 }
 
@@ -138,17 +136,15 @@ bool needs_met(const struct scenario *s, struct err *e)
     if (missing)
         return fail_promises(s, missing, e);
     for (size_t i = 0; i < IMPLIED; i++) {
-        struct buf promise;
+        struct buf promise FREED_BY(buf_fini) = BUF_INIT(100);
         // A subject with another layout has tables of its own, about which the numbers of our
         // migrations say nothing.
         if (!(s->needs & (int)implied[i].promise) || s->collector.layout != LAYOUT_REFERENCE ||
             s->postgres.schema == SCHEMA_LATEST || s->postgres.schema >= implied[i].schema)
             continue;
-        buf_init(&promise, 100);
         needs_words((int)implied[i].promise, &promise);
         err_set(e, ERR_SKIP, "it needs %s, which comes with migration %d; postgres.schema is %d",
             buf_str(&promise) ? promise.data : "more", implied[i].schema, s->postgres.schema);
-        buf_fini(&promise);
         return false;
     }
     return true;

@@ -369,7 +369,7 @@ static void fill_write_times(struct history *h)
 {
     struct line_record *lines = h->log.lines;
     size_t count = lines ? h->log.line_count : 0;
-    struct line_record *given = memory_allocate(count * sizeof *given);
+    struct line_record *given FREED_BY(memory_free) = memory_allocate(count * sizeof *given);
 
     if (count > 0)
         memcpy(given, lines, count * sizeof *given);
@@ -386,7 +386,6 @@ static void fill_write_times(struct history *h)
             lines[i].empty_ns = clock_min(
                 given[i].empty_ns ? given[i].empty_ns : lines[i].empty_ns, lines[i].seen_ns);
     }
-    free(given);
 }
 
 // Notes that the database has the transaction of these tokens, though its COMMIT got no answer.

@@ -45,16 +45,13 @@ const char *story_keep(struct story *t, const char *text)
 bool story_base(struct node **root, struct err *e)
 {
     static const struct origin nowhere = {.file = "story", .line = 1, .column = 1};
-    struct buf yaml;
+    struct buf yaml FREED_BY(buf_fini) = BUF_INIT(4096);
 
-    buf_init(&yaml, 4096);
     buf_append_str(&yaml, base_scenario);
     for (const struct word *w = promise_words; w->name; w++)
         buf_printf(&yaml, "%s%s", w == promise_words ? "" : ", ", w->name);
     buf_append_str(&yaml, "]}\n");
-    bool ok = !yaml.failed && parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
-    buf_fini(&yaml);
-    return ok;
+    return !yaml.failed && parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
 }
 
 bool story_is_path(const char *path)
@@ -252,7 +249,7 @@ static bool read_story_file(
         err_sys(e, ERR_USAGE, "%s", path);
         return from ? err_prefix(e, "%s:%zu:%zu", from->file, from->line, from->column) : false;
     }
-    char *text = memory_allocate(FILE_MAX + 1);
+    char *text FREED_BY(memory_free) = memory_allocate(FILE_MAX + 1);
     size_t len = fread(text, 1, FILE_MAX, file);
     text[len] = '\0';
     if (ferror(file))
@@ -263,9 +260,7 @@ static bool read_story_file(
     else if (strlen(text) < len)
         ok = err_set(e, ERR_USAGE, "%s:1:1: a story is text, and has no zero byte", path);
     fclose(file);
-    ok = ok && read_lines(r, text, path, e);
-    free(text);
-    return ok;
+    return ok && read_lines(r, text, path, e);
 }
 
 // --- reading a story ----------------------------------------------------------------------

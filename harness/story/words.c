@@ -64,7 +64,7 @@ size_t words_find(const struct origin *at, const char *word, const char *const *
     struct err *e)
 {
     struct suggestion near;
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1024);
     char hint[64];
 
     suggest_init(&near, word);
@@ -73,13 +73,11 @@ size_t words_find(const struct origin *at, const char *word, const char *const *
             return i;
         suggest_offer(&near, known[i]);
     }
-    buf_init(&text, 1024);
     buf_append_str(&text, suggest_text(&near, hint, sizeof hint));
     // A near word is enough of a hint. Without one, all words that may stand here are named.
     for (size_t i = 0; i < count && !*near.best; i++)
         buf_printf(&text, "%s%s", i == 0 ? "; write " : i + 1 < count ? ", " : " or ", known[i]);
     origin_err(at, e, "'%.60s' is not a word that is known here%s", word, buf_str(&text));
-    buf_fini(&text);
     return count;
 }
 

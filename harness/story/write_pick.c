@@ -49,7 +49,8 @@ static void pick_tokens(struct writer *w)
 static void pick_processes(struct writer *w)
 {
     const struct subject_log *log = &w->h->log;
-    bool *wrote = memory_zeroed(log->process_count, sizeof *wrote); // it wrote a line that is kept
+    bool *wrote FREED_BY(memory_free) =
+        memory_zeroed(log->process_count, sizeof *wrote); // it wrote a line that is kept
 
     for (size_t i = 0; i < log->line_count; i++)
         if (w->line_kept[i])
@@ -67,7 +68,6 @@ static void pick_processes(struct writer *w)
             w->log.processes[w->log.process_count].ended_ns -= w->l->start_ns - STORY_START_NS;
         w->log.process_count++;
     }
-    free(wrote);
 }
 
 bool write_keeps_fault(const struct writer *w, const struct fault_record *f)

@@ -139,7 +139,8 @@ void write_records(struct writer *w, enum event_kind kind)
 
 void write_rows(struct writer *w)
 {
-    struct ledger_token *defaults = memory_zeroed(w->h->plan.token_count, sizeof *defaults);
+    struct ledger_token *defaults FREED_BY(memory_free) =
+        memory_zeroed(w->h->plan.token_count, sizeof *defaults);
     int64_t soon_ns = w->l->drain_end_ns - w->l->start_ns + 60 * NS_PER_S;
     struct event row = {.kind = EVENT_ROW}, without;
 
@@ -169,5 +170,4 @@ void write_rows(struct writer *w)
     }
     if (row.given)
         write_event_at(w, &row, INT64_MAX);
-    free(defaults);
 }

@@ -114,19 +114,16 @@ static void write_settings(
 static bool tree_of(const struct scenario *s, struct node **root, struct err *e)
 {
     static const struct origin nowhere = {.file = "story", .line = 1, .column = 1};
-    struct buf yaml;
+    struct buf yaml FREED_BY(buf_fini) = BUF_INIT(SETTINGS_MAX);
 
-    buf_init(&yaml, SETTINGS_MAX);
-    bool ok = scenario_write(s, &yaml) && buf_str(&yaml) &&
-              parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
-    buf_fini(&yaml);
-    return ok;
+    return scenario_write(s, &yaml) && buf_str(&yaml) &&
+           parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
 }
 
 bool write_scenario(const struct writer *w)
 {
     struct node *base_yaml = NULL, *base = NULL, *root = NULL;
-    struct scenario s = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0};
     struct err e;
 
     bool ok = story_base(&base_yaml, &e) && scenario_make(&s, base_yaml, &e) &&
@@ -140,6 +137,5 @@ bool write_scenario(const struct writer *w)
     node_free(base_yaml);
     node_free(base);
     node_free(root);
-    scenario_fini(&s);
     return ok;
 }

@@ -49,7 +49,7 @@ static bool file_checksum(const char *path, unsigned char *sum)
 static void append_file(char **text, const char *path)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
-    char shown[2 * CHECKSUM_SHOWN + 1], *before = *text;
+    char shown[2 * CHECKSUM_SHOWN + 1], *before FREED_BY(memory_free) = *text;
     const char *slash = strrchr(path, '/');
 
     if (!file_checksum(path, sum))
@@ -58,7 +58,6 @@ static void append_file(char **text, const char *path)
         snprintf(shown + 2 * i, 3, "%02x", sum[i]);
     *text = memory_format(
         "%s%s%s sha256:%s", before, *before ? ", " : "", slash ? slash + 1 : path, shown);
-    free(before);
 }
 
 char *identity_of(char *const *argv, const char *dir, const char *before)

@@ -83,13 +83,11 @@ static bool parse_manifest(struct manifest *m, const char *path, struct err *e)
 {
     struct origin origin = {.file = path, .line = 1, .column = 1};
     struct node *root = NULL;
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(MANIFEST_MAX);
 
-    buf_init(&text, MANIFEST_MAX);
     bool ok = path_read(path, &text, ERR_USAGE, e) &&
               parse_yaml(&root, text.data, text.len, &origin, e) && decode_map(&table, root, m, e);
     node_free(root);
-    buf_fini(&text);
     return ok;
 }
 

@@ -83,12 +83,11 @@ static bool run_bench(uint32_t tokens, double *spent_s)
 {
     enum { PART = 100000 };
     const struct process_record process = {.pid = 1};
-    struct reader r;
-    struct buf text, pending;
+    struct reader r FREED_BY(reader_fini);
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(64 << 20);
+    struct buf pending FREED_BY(buf_fini) = BUF_INIT(READER_LINE_MAX);
     struct err e;
 
-    buf_init(&text, 64 << 20);
-    buf_init(&pending, READER_LINE_MAX);
     bool ok = reader_init(&r, key, tokens, &e) && reader_add_process(&r, &process) == 0;
     for (uint32_t from = 0; ok && from < tokens; from += PART) {
         make_text(&text, from, tokens - from < PART ? tokens : from + PART);
@@ -97,9 +96,6 @@ static bool run_bench(uint32_t tokens, double *spent_s)
     ok = ok && r.tokens == tokens && r.log.delivery_count == tokens;
     for (size_t i = 0; ok && i < r.log.delivery_count; i++)
         ok = r.log.deliveries[i].token == i && r.log.deliveries[i].flags == 0;
-    reader_fini(&r);
-    buf_fini(&text);
-    buf_fini(&pending);
     return ok;
 }
 

@@ -329,7 +329,7 @@ static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t 
 static void serve_until_done(struct subject *s)
 {
     size_t count = 2 * (size_t)s->config.instances + 1;
-    struct pollfd *fds = memory_zeroed(count, sizeof *fds);
+    struct pollfd *fds FREED_BY(memory_free) = memory_zeroed(count, sizeof *fds);
     int64_t sample_at_ns = 0;
     char bytes[64];
 
@@ -363,7 +363,6 @@ static void serve_until_done(struct subject *s)
         s->cost.serving_ns += done_ns - woke_ns;
         stalls_note(&s->cost.stalls, woke_ns, done_ns);
     }
-    free(fds);
 }
 
 void *serve_run(void *arg)

@@ -362,7 +362,7 @@ void subject_stop(struct subject *s, int64_t grace_ns)
 {
     if (!s || !s->started)
         return;
-    pid_t *pids = memory_zeroed((size_t)s->config.instances, sizeof *pids);
+    pid_t *pids FREED_BY(memory_free) = memory_zeroed((size_t)s->config.instances, sizeof *pids);
     int64_t deadline = clock_now_ns() + grace_ns;
 
     pthread_mutex_lock(&s->lock);
@@ -381,7 +381,6 @@ void subject_stop(struct subject *s, int64_t grace_ns)
     s->killing = true;
     pthread_mutex_unlock(&s->lock);
     subject_signal(s, -1, SIGKILL, pids);
-    free(pids);
     pthread_join(s->thread, NULL);
     s->started = false;
 }

@@ -66,12 +66,9 @@ static json_t *pair_json(const struct tune *t, const struct tune_pair *p)
 static json_t *printed_text(
     const struct tune *t, bool (*print)(const struct tune *t, struct buf *out))
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&text, 1 << 16);
-    json_t *string = print(t, &text) && buf_str(&text) ? json_string(text.data) : json_null();
-    buf_fini(&text);
-    return string;
+    return print(t, &text) && buf_str(&text) ? json_string(text.data) : json_null();
 }
 
 bool export_json(const struct tune *t, struct buf *out)

@@ -210,21 +210,19 @@ static bool model_pair(const struct measured *o, const struct queries *q, struct
 
 bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, struct err *e)
 {
-    struct queries every = {0};
+    struct queries every FREED_BY(queries_fini) = {0};
     bool ok = true;
 
     // SIZE_MAX is the number of no pair, so no pair is left out.
     measured_queries(&every, all, t->count, SIZE_MAX);
     t->read_ms = queries_median_ms(&every.reads);
     t->turn_ms = queries_median_ms(&every.turns);
-    queries_fini(&every);
 
     for (size_t i = 0; ok && i < t->count; i++) {
-        struct queries q = {0};
+        struct queries q FREED_BY(queries_fini) = {0};
         measured_queries(&q, all, t->count, i);
         // Without query times of other pairs, this pair has no figures of the model.
         ok = q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e);
-        queries_fini(&q);
     }
     return ok;
 }

@@ -19,12 +19,10 @@ static void print_title(const struct tune *t, struct buf *out)
 static void print_escaped(
     const struct tune *t, bool (*print)(const struct tune *t, struct buf *out), struct buf *out)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&text, 1 << 16);
     if (print(t, &text) && buf_str(&text))
         append_escaped(out, text.data);
-    buf_fini(&text);
 }
 
 static void print_recommendation(const struct tune *t, struct buf *out)

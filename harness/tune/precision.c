@@ -42,7 +42,8 @@ size_t precision_checked(size_t count)
 struct precision precision_of(const double *values, size_t count)
 {
     struct precision p = {.median = NAN, .low = 0, .high = INFINITY};
-    double *logs = memory_allocate(count * sizeof *logs), sum = 0, squares = 0;
+    double *logs FREED_BY(memory_free) = memory_allocate(count * sizeof *logs), sum = 0,
+                 squares = 0;
     size_t n = 0;
 
     // Take logarithms, because a disturbed run is slower by a factor rather than by a number of
@@ -63,7 +64,6 @@ struct precision precision_of(const double *values, size_t count)
         p.low = exp(middle - reach);
         p.high = exp(middle + reach);
     }
-    free(logs);
     return p;
 }
 

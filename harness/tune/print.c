@@ -16,13 +16,11 @@ static void pad(struct buf *out, size_t start, size_t width)
 
 static void print_figure(const struct tune_pair *p, enum tune_figure figure, struct buf *out)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(64);
 
-    buf_init(&text, 64);
     figure_print(p, figure, "-", &text);
     if (buf_str(&text))
         buf_printf(out, "%*s", WIDTH, text.data);
-    buf_fini(&text);
 }
 
 // Prints the precision of the objective's metric, or of latency.p99 without an objective, and the
@@ -114,12 +112,10 @@ static void print_map(const struct tune *t, enum tune_figure figure, bool colour
 
     buf_printf(out, "  %s\n  limit  ", figure_texts[figure].title);
     for (size_t c = 0; c < a.columns; c++) {
-        struct buf text;
-        buf_init(&text, 64);
+        struct buf text FREED_BY(buf_fini) = BUF_INIT(64);
         units_print_duration(&text, a.timeouts_ns[c]);
         if (buf_str(&text))
             buf_printf(out, "%*s   ", WIDTH, text.data);
-        buf_fini(&text);
     }
     for (size_t r = 0; r < a.rows; r++) {
         buf_printf(out, "\n  %5d  ", a.limits[r]);

@@ -139,13 +139,11 @@ double queries_median_ms(const struct query_list *list)
 {
     if (list->count == 0)
         return NAN;
-    int64_t *ns = memory_allocate(list->count * sizeof *ns);
+    int64_t *ns FREED_BY(memory_free) = memory_allocate(list->count * sizeof *ns);
     for (size_t i = 0; i < list->count; i++)
         ns[i] = list->items[i].ns;
     qsort(ns, list->count, sizeof *ns, clock_compare);
-    double median = (double)ns[list->count / 2] / NS_PER_MS;
-    free(ns);
-    return median;
+    return (double)ns[list->count / 2] / NS_PER_MS;
 }
 
 void queries_fini(struct queries *q)

@@ -243,9 +243,8 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     bool pick = p == tune_recommend(s->tune);
     double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, latency_of(s, p));
     bool found = false;
-    struct buf name;
+    struct buf name FREED_BY(buf_fini) = BUF_INIT(200);
 
-    buf_init(&name, 200);
     buf_printf(&name, "%s%d, ", pick ? "take " : "", p->limit);
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * letter, gap = pick ? 12 : 8;
@@ -271,7 +270,6 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
             name.data);
         found = true;
     }
-    buf_fini(&name);
     return found;
 }
 

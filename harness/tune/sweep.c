@@ -54,13 +54,12 @@ static bool read_cost(struct measurement *m, const char *folder, bool local, str
 static bool read_recording(
     struct measurement *m, const struct scenario *s, const char *folder, struct err *e)
 {
-    struct history h = {0};
+    struct history h FREED_BY(history_fini) = {0};
     char path[PATH_MAX];
     bool ok = path_join(path, folder, HISTORY_NAME, e) && history_read(&h, path, s, e);
 
     if (ok)
         recording_take(&m->recording, &h.ledger);
-    history_fini(&h);
     return ok;
 }
 
@@ -182,7 +181,8 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
 static bool count_round_trips(struct sweeping *s, struct err *e)
 {
     struct scenario *scenario = &s->tuning->scenario;
-    int64_t *lengths_ns = memory_allocate(scenario->load_count * sizeof *lengths_ns);
+    int64_t *lengths_ns FREED_BY(memory_free) =
+        memory_allocate(scenario->load_count * sizeof *lengths_ns);
     bool ok = true;
 
     for (size_t i = 0; i < scenario->load_count; i++) {
@@ -195,7 +195,6 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
              run_pair(s, COUNTING_ROUND, i, e);
     for (size_t i = 0; i < scenario->load_count; i++)
         scenario->load[i].for_ns = lengths_ns[i];
-    free(lengths_ns);
     return ok;
 }
 
@@ -395,7 +394,7 @@ static bool make_runs(struct tuning *t, struct err *e)
 // Adds the runs that the record holds already.
 static bool read_recorded(struct tuning *t, struct err *e)
 {
-    json_t *sorted = record_sorted(&t->record), *line;
+    json_t *sorted FREED_BY(json_decrefp) = record_sorted(&t->record), *line;
     bool ok = sorted || err_memory(e);
     size_t i;
 
@@ -403,7 +402,6 @@ static bool read_recorded(struct tuning *t, struct err *e)
     {
         ok = ok && read_pair_run(t, line, e);
     }
-    json_decref(sorted);
     return ok;
 }
 

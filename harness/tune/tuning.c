@@ -371,14 +371,12 @@ static bool read_queries(struct tuning *t, struct err *e)
     const char *given = t->options->tune.query_time;
     int64_t query_ns = 2 * NS_PER_MS;
     struct err no_file;
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(TUNING_QUERIES_MAX);
 
-    buf_init(&text, TUNING_QUERIES_MAX);
     // --query-time names a file of measured times, or gives one time for all queries, such as 2ms.
     bool is_file = given && path_read(given, &text, ERR_USAGE, &no_file);
     bool ok = is_file ? queries_parse_csv(&t->queries, text.data, e)
                       : !given || units_duration(given, &query_ns, e);
-    buf_fini(&text);
     if (!is_file)
         queries_add(&t->queries.reads, 1, query_ns);
     queries_ready(&t->queries);

@@ -367,10 +367,9 @@ static bool free_gone(struct leasing *g, struct err *e)
 static bool settle_after_reconnect(struct leasing *g, struct err *e)
 {
     // The rows of the lines that were written and still lack answers. These are not given back.
-    struct buf written;
+    struct buf written FREED_BY(buf_fini) = BUF_INIT(ANSWERS_MAX);
     const char *separator = "";
 
-    buf_init(&written, ANSWERS_MAX);
     buf_append_char(&written, '{');
     bool ok = true;
     for (int i = 0; ok && i < g->count; i++) {
@@ -388,10 +387,9 @@ static bool settle_after_reconnect(struct leasing *g, struct err *e)
     }
     buf_append_char(&written, '}');
     const char *params[] = {g->settings->queue, g->number, buf_str(&written)};
-    ok = ok && (params[2] || err_memory(e)) &&
-         session_value(&g->session, &(struct session_call){sql_lease_back, 3, params}, NULL, 0, e);
-    buf_fini(&written);
-    return ok;
+    return ok && (params[2] || err_memory(e)) &&
+           session_value(
+               &g->session, &(struct session_call){sql_lease_back, 3, params}, NULL, 0, e);
 }
 
 // --- the loop ---------------------------------------------------------------------

@@ -63,7 +63,7 @@ static void index_short_lines(struct early *t)
     const struct ledger *l = t->c->l;
     const struct subject_log *log = l->log;
     // Per process: its last line up to here after which no tokens waited.
-    uint32_t *emptied = memory_zeroed(log->process_count, sizeof *emptied);
+    uint32_t *emptied FREED_BY(memory_free) = memory_zeroed(log->process_count, sizeof *emptied);
 
     t->last_short = memory_zeroed(log->line_count, sizeof *t->last_short);
     for (size_t p = 0; p < log->process_count; p++)
@@ -75,7 +75,6 @@ static void index_short_lines(struct early *t)
         if (!check_is_full(l, line) && !may_be_shortened(t->c, i))
             emptied[line->process] = i;
     }
-    free(emptied);
 }
 
 // True when the line is to be judged. It must hold the first delivery of a token: a repeated

@@ -361,8 +361,8 @@ void check_outcomes(const struct check *c)
     judge_budget(c, &m);
     if (!m.on)
         return;
-    uint32_t *first = memory_allocate(l->plan->token_count * sizeof *first);
-    uint32_t *next = memory_allocate(l->log->delivery_count * sizeof *next);
+    uint32_t *first FREED_BY(memory_free) = memory_allocate(l->plan->token_count * sizeof *first);
+    uint32_t *next FREED_BY(memory_free) = memory_allocate(l->log->delivery_count * sizeof *next);
     link_up(l, first, next);
     c->r->values[METRIC_PENDING] = c->r->values[METRIC_REPEATED] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
@@ -376,6 +376,4 @@ void check_outcomes(const struct check *c)
             check_attempts(c, &m, token, UINT32_MAX, next);
     }
     judge_waits(c->r, &waits);
-    free(first);
-    free(next);
 }

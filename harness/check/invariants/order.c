@@ -176,7 +176,7 @@ void check_sequence(const struct check *c)
     struct result *r = c->r;
     const struct ledger *l = c->l;
     const struct subject_log *log = l->log;
-    struct past *pasts = memory_zeroed(log->process_count, sizeof *pasts);
+    struct past *pasts FREED_BY(memory_free) = memory_zeroed(log->process_count, sizeof *pasts);
     struct leased m;
 
     leased_read(&m, l->scenario);
@@ -200,5 +200,4 @@ void check_sequence(const struct check *c)
             check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
                 d->token);
     }
-    free(pasts);
 }

@@ -312,7 +312,8 @@ static void walk_repeats(struct repeats *t)
 void check_repeats(const struct check *c)
 {
     size_t processes = c->l->log->process_count, tokens = c->l->plan->token_count;
-    uint32_t *lines = memory_allocate((tokens + 3 * processes) * sizeof *lines);
+    uint32_t *lines FREED_BY(memory_free) =
+        memory_allocate((tokens + 3 * processes) * sizeof *lines);
     struct repeats t = {.c = c, .before = lines, .late_line = NO_LINE};
 
     for (size_t i = 0; i < tokens + 3 * processes; i++)
@@ -328,5 +329,4 @@ void check_repeats(const struct check *c)
     // In leased mode a token comes again for other reasons, which leased_outcome.c judges.
     if (c->l->scenario->collector.dequeue != DEQUEUE_LEASED)
         walk_repeats(&t);
-    free(lines);
 }

@@ -39,8 +39,8 @@ void source_senders(struct sources *s)
     leased_read(&m, s->l->scenario);
     if (!m.on || m.in_flight < 1)
         return;
-    int64_t *in_flight = memory_zeroed((size_t)m.in_flight, sizeof *in_flight);
+    int64_t *in_flight FREED_BY(memory_free) =
+        memory_zeroed((size_t)m.in_flight, sizeof *in_flight);
     for (int i = 0; i < s->l->scenario->collector.instances; i++)
         walk_senders(s, &m, i, in_flight);
-    free(in_flight);
 }

@@ -58,9 +58,8 @@ void source_together(struct sources *s)
 
     if (instances == 1)
         return;
-    struct edge *edges = memory_zeroed(2 * s->timeline->span_count, sizeof *edges);
-    int *open = memory_zeroed((size_t)instances, sizeof *open);
+    struct edge *edges FREED_BY(memory_free) =
+        memory_zeroed(2 * s->timeline->span_count, sizeof *edges);
+    int *open FREED_BY(memory_free) = memory_zeroed((size_t)instances, sizeof *open);
     walk_together(s, edges, list_edges(s->timeline, instances, edges), open);
-    free(edges);
-    free(open);
 }

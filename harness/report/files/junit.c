@@ -44,9 +44,8 @@ bool junit_close(struct buf *out)
 static void trouble_case(const struct report *r, struct junit_case *c, const char lines[][256],
     size_t count, struct buf *out)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&text, 1 << 16);
     for (size_t i = 0; i < count; i++)
         buf_printf(&text, "%s\n", lines[i]);
     buf_append_str(&text, "repeat: ");
@@ -54,7 +53,6 @@ static void trouble_case(const struct report *r, struct junit_case *c, const cha
     buf_append_str(&text, "\n");
     c->text = buf_str(&text);
     junit_case(r->scenario->name, c, out);
-    buf_fini(&text);
 }
 
 static void invariant_case(const struct report *r, struct buf *out, enum metric_id id)
@@ -246,12 +244,9 @@ bool report_junit_document(struct buf *suites, struct buf *out)
 
 bool report_junit(const struct report *r, struct buf *out, struct err *e)
 {
-    struct buf suite;
+    struct buf suite FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
-    buf_init(&suite, 1 << 20);
-    bool ok = report_junit_suite(r, &suite, e) &&
-              (report_junit_document(&suite, out) ||
-                  err_set(e, ERR_INTERNAL, "junit.xml would be too long"));
-    buf_fini(&suite);
-    return ok;
+    return report_junit_suite(r, &suite, e) &&
+           (report_junit_document(&suite, out) ||
+               err_set(e, ERR_INTERNAL, "junit.xml would be too long"));
 }

@@ -77,9 +77,8 @@ static void append_line(struct buf *out, const char *before, const char *text)
 // Lists what the verdict does not rest on, above the fold.
 static void append_excused(const struct report *r, struct buf *out)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&text, 1 << 16);
     excused_lines(r, 1, &text);
     if (buf_str(&text) && text.len > 0)
         buf_append_str(out, "\nNot judged, or excused:\n\n");
@@ -87,7 +86,6 @@ static void append_excused(const struct report *r, struct buf *out)
         *end = '\0';
         append_line(out, "- ", line);
     }
-    buf_fini(&text);
 }
 
 static void append_expectations(const struct report *r, struct buf *out)
@@ -185,7 +183,7 @@ static void append_trials(const struct report_cuts *c, struct buf *out)
 
 bool report_summary(const struct report *r, struct buf *out, struct err *e)
 {
-    struct buf repeat;
+    struct buf repeat FREED_BY(buf_fini) = BUF_INIT(REPEAT_MAX);
 
     buf_printf(out, "## %s: %s\n", r->scenario->name, verdict_name(r->result->verdict));
     append_line(out, "\n", r->scenario->summary);
@@ -212,11 +210,9 @@ bool report_summary(const struct report *r, struct buf *out, struct err *e)
             out, scenario_is_queue(r->scenario) ? "Queue" : "Collector", r->observed->program);
     if (r->observed->changed)
         append_named(out, "Changed", r->observed->changed);
-    buf_init(&repeat, REPEAT_MAX);
     report_repeat(r, &repeat);
     bool ok = buf_str(&repeat) != NULL;
     if (ok)
         append_named(out, "Repeat", repeat.data);
-    buf_fini(&repeat);
     return (ok && !out->failed) || err_set(e, ERR_INTERNAL, "summary.md would be too long");
 }

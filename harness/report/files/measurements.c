@@ -202,14 +202,13 @@ static void add_server(const struct report *r, json_t *root)
 
 void report_add_measurements(const struct report *r, struct json_t *root)
 {
-    json_t *phases = json_array();
+    json_t *phases FREED_BY(json_decrefp) = json_array();
     struct err ignored;
 
     add_latency(r, root);
     add_batches(r, root);
     if (intervals_each_phase(r->ledger, add_phase, phases, &ignored))
         json_object_set(root, "phases", phases);
-    json_decref(phases);
     add_harness(r, root);
     add_server(r, root);
 }

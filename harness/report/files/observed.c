@@ -73,9 +73,8 @@ static size_t append_override(struct buf *out, const char *const *sets)
 static char *changed_by(const struct scenario *s, const char *collector)
 {
     const char *const *sets = (const char *const *)s->sets;
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
-    buf_init(&text, 1 << 20);
     while (sets && *sets)
         sets += append_override(&text, sets);
     if (s->scale > 0)
@@ -84,9 +83,7 @@ static char *changed_by(const struct scenario *s, const char *collector)
         buf_append_str(&text, text.len ? " --collector " : "--collector ");
         append_word(&text, collector);
     }
-    char *changed = text.len ? memory_copy(buf_str(&text)) : NULL;
-    buf_fini(&text);
-    return changed;
+    return text.len ? memory_copy(buf_str(&text)) : NULL;
 }
 
 // Makes a text valid UTF-8 for observed.json: a file's name may have any bytes.
@@ -231,7 +228,7 @@ static void read_waits(struct observed *o, json_t *from)
 bool observed_read(struct observed *o, int64_t start_ns, const char *folder, struct err *e)
 {
     *o = (struct observed){0};
-    json_t *root = parse_file(folder, "observed.json", e);
+    json_t *root FREED_BY(json_decrefp) = parse_file(folder, "observed.json", e);
     if (!root)
         return false;
     const json_t *samples = json_object_get(root, "samples");
@@ -251,7 +248,6 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->collector = memory_copy(json_string_value(json_object_get(root, "collector")));
     o->changed = memory_copy(json_string_value(json_object_get(root, "changed")));
     o->program = memory_copy(json_string_value(json_object_get(root, "program")));
-    json_decref(root);
     // Later versions add fields, and older files lack some, so only the samples are required.
     return whole || err_set(e, ERR_USAGE, "%.500s/observed.json is not one of mailproof's", folder);
 }

@@ -45,10 +45,9 @@ void parse_text(const json_t *object, const char *key, char *text, size_t size)
 
 bool append_root(json_t *root, size_t flags, struct buf *out)
 {
-    char *text = root ? json_dumps(root, flags) : NULL;
+    char *text FREED_BY(memory_free) = root ? json_dumps(root, flags) : NULL;
     bool ok = text && buf_append_str(out, text) && buf_append_char(out, '\n');
 
-    free(text);
     json_decref(root);
     return ok;
 }

@@ -150,28 +150,24 @@ void stored_broke(const struct stored *s, char *text, size_t size)
 bool stored_parse(struct stored *s, const char *text, size_t len, struct err *e)
 {
     json_error_t wrong;
-    json_t *root = json_loadb(text, len, 0, &wrong);
+    json_t *root FREED_BY(json_decrefp) = json_loadb(text, len, 0, &wrong);
 
     *s = (struct stored){0};
     if (!root)
         return err_set(e, ERR_USAGE, "not JSON: line %d: %s", wrong.line, wrong.text);
-    bool ok = take_result(s, root) ||
-              err_set(e, ERR_USAGE, "not the result of a run of this version of mailproof");
-    json_decref(root);
-    return ok;
+    return take_result(s, root) ||
+           err_set(e, ERR_USAGE, "not the result of a run of this version of mailproof");
 }
 
 bool stored_read(struct stored *s, const char *folder, struct err *e)
 {
     char path[PATH_MAX];
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(RESULT_MAX);
 
     if (!folder_find(path, folder, "result.json", e))
         return false;
-    buf_init(&text, RESULT_MAX);
     bool ok = path_read(path, &text, ERR_USAGE, e) &&
               (stored_parse(s, text.data, text.len, e) || err_prefix(e, "%.900s", path));
     snprintf(s->folder, sizeof s->folder, "%s", folder);
-    buf_fini(&text);
     return ok;
 }

@@ -191,21 +191,19 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
 
 static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
 {
-    struct deliveries d;
+    struct deliveries d FREED_BY(deliveries_fini);
     bool ok = true;
 
     deliveries_make(&d, r->ledger);
     for (uint32_t token = 0; ok && token < r->ledger->plan->token_count; token++) {
-        json_t *object = token_json(r->ledger, token, &d);
+        json_t *object FREED_BY(json_decrefp) = token_json(r->ledger, token, &d);
         ok = object && json_dumpf(object, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) == 0;
         if (!ok && ferror(out)) // such as a full disk
             err_sys(e, ERR_SYSTEM, "cannot write tokens.jsonl");
         else if (!ok)
             err_set(e, ERR_INTERNAL, "cannot make the JSON of token %u", token);
         fputc('\n', out);
-        json_decref(object);
     }
-    deliveries_fini(&d);
     return ok;
 }
 

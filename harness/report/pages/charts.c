@@ -186,7 +186,7 @@ json_t *charts_batches(const struct ledger *l)
 {
     size_t largest = largest_line(l);
     size_t(*lines)[FIRED_KINDS] = memory_zeroed(largest + 1, sizeof *lines);
-    unsigned char *whys = stages_reasons(l);
+    unsigned char *whys FREED_BY(memory_free) = stages_reasons(l);
     json_t *sizes = json_array(), *names = json_array();
 
     for (size_t i = 0; i < l->log->line_count; i++) {
@@ -199,6 +199,5 @@ json_t *charts_batches(const struct ledger *l)
     for (enum fired_by why = 0; why < FIRED_KINDS; why++)
         json_array_append_new(names, json_string(fired_name(why)));
     free(lines);
-    free(whys);
     return json_pack("{s:o, s:o}", "reasons", names, "sizes", sizes);
 }

@@ -153,7 +153,7 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
                                     : id == METRIC_LATE       ? GLANCE_LATE
                                                               : GLANCE_NONE;
     const struct ledger *l = r->ledger;
-    int64_t *times = NULL;
+    int64_t *times FREED_BY(memory_free) = NULL;
     size_t count = 0;
 
     for (uint32_t i = 0; state != GLANCE_NONE && i < l->plan->token_count; i++) {
@@ -168,14 +168,12 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
     // not known here where these lie, so nothing is said.
     if (count > 0 && (double)count == r->result->values[id]) {
         const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
-        struct group *groups = memory_allocate(count * sizeof *groups);
+        struct group *groups FREED_BY(memory_free) = memory_allocate(count * sizeof *groups);
         qsort(times, count, sizeof *times, clock_compare);
         size_t n = group_times(groups, times, count, gap_ns);
         buf_printf(out, "%zu %s", count, metrics[id].name);
         append_groups(l, groups, n, gap_ns, out);
-        free(groups);
     }
-    free(times);
 }
 
 // --- the picture --------------------------------------------------------------------------
@@ -247,13 +245,11 @@ static json_t *groups_json(const struct report *r)
     json_t *list = json_array();
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        struct buf text;
-        buf_init(&text, 2000);
+        struct buf text FREED_BY(buf_fini) = BUF_INIT(2000);
         if (r->result->broken[id])
             glance_groups(r, id, &text);
         if (text.len > 0 && buf_str(&text))
             json_array_append_new(list, json_string(text.data));
-        buf_fini(&text);
     }
     return list;
 }

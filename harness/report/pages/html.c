@@ -23,23 +23,18 @@ static json_t *parse_made(bool made, struct buf *text)
 // Returns the content of result.json; NULL when it could not be made.
 static json_t *result_of(const struct report *r, struct err *e)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(64u << 20);
 
-    buf_init(&text, 64u << 20);
-    json_t *result = parse_made(report_result_json(r, &text, e), &text);
-    buf_fini(&text);
-    return result;
+    return parse_made(report_result_json(r, &text, e), &text);
 }
 
 // Returns the text of scenario.yaml; NULL when it could not be made.
 static json_t *scenario_of(const struct report *r)
 {
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
-    buf_init(&text, 1 << 20);
     json_t *yaml =
         scenario_write(r->scenario, &text) && buf_str(&text) ? json_string(text.data) : NULL;
-    buf_fini(&text);
     return yaml;
 }
 
@@ -71,13 +66,11 @@ static json_t *promises_of(const struct report *r)
 static json_t *excused_of(const struct report *r)
 {
     json_t *list = json_array();
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&text, 1 << 16);
     excused_lines(r, 1, &text);
     for (char *line = buf_str(&text), *end; line && (end = strchr(line, '\n')); line = end + 1)
         json_array_append_new(list, json_stringn(line, (size_t)(end - line)));
-    buf_fini(&text);
     return list;
 }
 
@@ -85,17 +78,16 @@ static json_t *excused_of(const struct report *r)
 // is_complete_page finds both.
 static json_t *page_json(const struct report *r, struct err *e)
 {
-    struct buf command;
+    struct buf command FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&command, 1 << 16);
     report_repeat(r, &command);
     if (buf_str(&command))
         // A path may hold any bytes, and JSON only UTF-8.
         utf8_mend(command.data);
     // 'o' gives a value away to the object, 'O' only lends it; '?' makes null of NULL. A NULL
     // without '?' makes the whole object NULL.
-    json_t *root = json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o, s:o?, s:o, s:o, s:o?, "
-                             "s:o, s:o, s:o, s:s?, s:o?, s:o}",
+    return json_pack("{s:o?, s:O?, s:s, s:b, s:o, s:I, s:f, s:o, s:o?, s:o, s:o, s:o?, "
+                     "s:o, s:o, s:o, s:s?, s:o?, s:o}",
         "result", result_of(r, e), "cuts", r->cuts ? r->cuts->strip : NULL, "summary",
         r->scenario->summary, "queue", scenario_is_queue(r->scenario), "promised", promises_of(r),
         "start_unix_ms", (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
@@ -105,8 +97,6 @@ static json_t *page_json(const struct report *r, struct err *e)
         invariant_names(r, NULL), "broken", invariant_names(r, r->result->broken), "doubted",
         invariant_names(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",
         scenario_of(r), "excused", excused_of(r));
-    buf_fini(&command);
-    return root;
 }
 
 // True when no part of the page's data is missing.
@@ -139,16 +129,13 @@ static bool append_json(struct buf *out, const char *json)
 
 static bool append_page_data(const struct report *r, struct buf *out, struct err *e)
 {
-    json_t *root = page_json(r, e);
-    char *text = NULL;
+    json_t *root FREED_BY(json_decrefp) = page_json(r, e);
+    char *text FREED_BY(memory_free) = NULL;
 
     if (is_complete_page(root))
         text = json_dumps(root, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    bool ok = (text && append_json(out, text)) ||
-              err_set(e, ERR_INTERNAL, "cannot make the report's data");
-    free(text);
-    json_decref(root);
-    return ok;
+    return (text && append_json(out, text)) ||
+           err_set(e, ERR_INTERNAL, "cannot make the report's data");
 }
 
 static bool fill_report_page(struct buf *out, const char *data)
@@ -171,12 +158,9 @@ static bool fill_report_page(struct buf *out, const char *data)
 
 bool report_html(const struct report *r, struct buf *out, struct err *e)
 {
-    struct buf data;
+    struct buf data FREED_BY(buf_fini) = BUF_INIT(PAGE_DATA_MAX);
 
-    buf_init(&data, PAGE_DATA_MAX);
-    bool ok = append_page_data(r, &data, e) &&
-              (fill_report_page(out, data.data) ||
-                  err_set(e, ERR_INTERNAL, "report.html would be too long"));
-    buf_fini(&data);
-    return ok;
+    return append_page_data(r, &data, e) &&
+           (fill_report_page(out, data.data) ||
+               err_set(e, ERR_INTERNAL, "report.html would be too long"));
 }

@@ -181,7 +181,7 @@ static int by_concern(const void *a, const void *b)
 // Puts the rows of the table, and a last row with the number of runs that are not shown.
 static void put_rows(struct buf *out, const char *dir, const struct gathered *g)
 {
-    struct row *rows = memory_zeroed(INDEX_RUNS_MAX, sizeof *rows);
+    struct row *rows FREED_BY(memory_free) = memory_zeroed(INDEX_RUNS_MAX, sizeof *rows);
 
     size_t shown = read_rows(rows, g);
     qsort(rows, shown, sizeof *rows, by_concern);
@@ -192,7 +192,6 @@ static void put_rows(struct buf *out, const char *dir, const struct gathered *g)
     if (g->count > shown)
         buf_printf(out, "<tr><td colspan=\"10\">and %zu more below this folder</td></tr>\n",
             g->count - shown);
-    free(rows);
 }
 
 static void fill_index(struct buf *out, const char *dir, const struct gathered *g)
@@ -214,17 +213,15 @@ bool index_write(const char *dir, struct err *e)
 {
     struct folder folder = {0};
     struct gathered g;
-    struct buf out;
+    struct buf out FREED_BY(buf_fini) = BUF_INIT(INDEX_MAX);
 
     if (snprintf(folder.path, sizeof folder.path, "%s", dir) >= (int)sizeof folder.path)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
-    buf_init(&out, INDEX_MAX);
     bool ok = gather_results(&g, dir, e);
     if (ok) {
         fill_index(&out, dir, &g);
         ok = folder_write(&folder, "index.html", &out, e);
     }
     gather_fini(&g);
-    buf_fini(&out);
     return ok;
 }

@@ -201,7 +201,7 @@ static void draw_life(const struct ledger *l, uint32_t token, struct buf *out)
 {
     struct picture p = {
         .l = l, .met = met_of(l, token), .from_ns = INT64_MAX, .until_ns = INT64_MIN};
-    struct buf rows;
+    struct buf rows FREED_BY(buf_fini) = BUF_INIT(1 << 22);
 
     life_each(l, token, include_event, &p);
     p.until_ns = clock_max(p.until_ns, p.met.until_ns);
@@ -210,7 +210,6 @@ static void draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     p.from_ns -= pad_ns;
     p.until_ns += pad_ns;
     // The rows are drawn before the picture's head, which has to say how high they are.
-    buf_init(&rows, 1 << 22);
     p.out = &rows;
     draw_insert(&p, token);
     draw_wait(&p, token);
@@ -224,7 +223,6 @@ static void draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     draw_axis(&p, token);
     buf_append_str(out, buf_str(&rows) ? rows.data : "");
     buf_append_str(out, "</svg>\n");
-    buf_fini(&rows);
 }
 
 // Explains the colours that the picture has. `picture` is its SVG text.

@@ -75,9 +75,8 @@ static void append_row(const struct cutreport *c, size_t i, struct buf *csv)
 
 static bool write_points(const struct cutreport *c, struct err *e)
 {
-    struct buf csv;
+    struct buf csv FREED_BY(buf_fini) = BUF_INIT(16 << 20);
 
-    buf_init(&csv, 16 << 20);
     buf_append_str(&csv, "sender,message,n,side,then_sender,then_message,then_n,then_side,reached,"
                          "verdict,ms");
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
@@ -87,9 +86,7 @@ static bool write_points(const struct cutreport *c, struct err *e)
     buf_append_str(&csv, ",statement\n");
     for (size_t i = 0; i < c->points->count; i++)
         append_row(c, i, &csv);
-    bool ok = folder_write(c->folder, "cuts.csv", &csv, e);
-    buf_fini(&csv);
-    return ok;
+    return folder_write(c->folder, "cuts.csv", &csv, e);
 }
 
 // --- JUnit ----------------------------------------------------------------------------
@@ -110,9 +107,8 @@ static void add_case(
 {
     char name[64], message[CUTKINDS_TEXT + 120];
     struct junit_case it = {.kind = "cut", .name = name, .message = message};
-    struct buf text;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&text, 1 << 16);
     buf_append_str(&text, "repeat: ");
     cutfiles_repeat(c, only, &text);
     it.text = buf_str(&text);
@@ -120,7 +116,6 @@ static void add_case(
     describe_kind(k, message, sizeof message);
     it.trouble = k->broken ? "failure" : NULL;
     junit_case(c->scenario->name, &it, out);
-    buf_fini(&text);
 }
 
 // Returns the result of the trial without any cut as if that were a kind of message, for add_case.
@@ -326,7 +321,7 @@ static bool write_report(
 
     environment_take(&environment, c->proof, c->server->version);
     // The command names the collector's program, whose checksum env.json gets.
-    struct command command = {0};
+    struct command command FREED_BY(command_fini) = {0};
     bool ok = command_make(&command, &s->scenario, c->options->collector, "", e);
     if (ok) {
         observed_take(&observed, NULL, c->start_ns, &s->scenario, c->options->collector,
@@ -334,7 +329,6 @@ static bool write_report(
         ok = report_write(&report, e);
         observed_fini(&observed);
     }
-    command_fini(&command);
     return ok;
 }
 
@@ -343,28 +337,23 @@ static bool write_report(
 static bool write_cuts_junit(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
 {
-    struct buf suite, document;
+    struct buf suite FREED_BY(buf_fini) = BUF_INIT(1 << 22);
+    struct buf document FREED_BY(buf_fini) = BUF_INIT(1 << 23);
 
-    buf_init(&suite, 1 << 22);
-    buf_init(&document, 1 << 23);
-    bool ok = cutfiles_suite(c, n, v, &suite, e) &&
-              (report_junit_document(&suite, &document) ||
-                  err_set(e, ERR_INTERNAL, "junit.xml would be too long")) &&
-              folder_write(c->folder, "junit.xml", &document, e);
-    buf_fini(&suite);
-    buf_fini(&document);
-    return ok;
+    return cutfiles_suite(c, n, v, &suite, e) &&
+           (report_junit_document(&suite, &document) ||
+               err_set(e, ERR_INTERNAL, "junit.xml would be too long")) &&
+           folder_write(c->folder, "junit.xml", &document, e);
 }
 
 bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct err *e)
 {
-    struct sums *s = memory_zeroed(1, sizeof *s);
+    struct sums *s FREED_BY(memory_free) = memory_zeroed(1, sizeof *s);
     struct report_cuts counts = *n;
-    struct buf options;
+    struct buf options FREED_BY(buf_fini) = BUF_INIT(1 << 12);
 
     counts.strip = cutstrip_json(c);
-    buf_init(&options, 1 << 12);
     append_options(c, NULL, &options);
     counts.options = buf_str(&options) ? options.data : "";
     // The link to the latest folder is made last, so that it never leads to an incomplete folder.
@@ -376,7 +365,5 @@ bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,
     ledger_fini(&s->ledger);
     json_decref(counts.strip);
     free(s->faults);
-    free(s);
-    buf_fini(&options);
     return ok;
 }

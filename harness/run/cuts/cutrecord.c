@@ -170,7 +170,7 @@ static bool is_item_line(const json_t *line, uint64_t item, const char *key)
 bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *planned,
     struct trial_cuts *cuts, struct trial_result *r)
 {
-    json_t *wanted = cuts_json(planned), *line;
+    json_t *wanted FREED_BY(json_decrefp) = cuts_json(planned), *line;
     bool found = false;
     size_t i;
 
@@ -182,7 +182,6 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
             found = read_cuts(json_object_get(line, "cuts"), cuts) &&
                     read_trial_result(json_object_get(line, "result"), r);
     }
-    json_decref(wanted);
     return found;
 }
 
@@ -273,7 +272,7 @@ static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
 
 bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t item, struct err *e)
 {
-    struct taken *all = NULL;
+    struct taken *all FREED_BY(memory_free) = NULL;
     bool ok = true, any = false;
     size_t count = 0, i;
     json_t *line;
@@ -295,6 +294,5 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
         qsort(all, count, sizeof *all, by_cuts);
     if (ok)
         fill_cutrecord(r, all, count);
-    free(all);
     return ok;
 }

@@ -218,7 +218,7 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
 static void print_cut_report(
     const struct cutreport *c, const struct report_cuts *n, const struct cutverdict *v)
 {
-    struct buf command;
+    struct buf command FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
     printf("%s, %s: %s\n", c->scenario->name,
         c->how->action == ACTION_KILL ? "every kill" : "every cut", verdict_name(v->verdict));
@@ -235,11 +235,9 @@ static void print_cut_report(
     printf("  result      %s\n", c->folder->path);
     if (v->verdict == VERDICT_PASS)
         return;
-    buf_init(&command, 1 << 16);
     cutfiles_repeat(c, NULL, &command);
     if (buf_str(&command))
         printf("  repeat      %s\n", command.data);
-    buf_fini(&command);
 }
 
 // --- the outcome and the whole report -----------------------------------------------------

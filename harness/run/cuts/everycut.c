@@ -106,13 +106,10 @@ static bool read_merged_cuts(struct cuts *c, const struct scenario *s, struct er
 // Makes the lanes in the template database, and proves that the server is durable.
 static bool finish_template(struct cuts *c, const struct scenario *s, struct err *e)
 {
-    PGconn *admin = migrate_admin(&c->server, e);
-    bool ok = admin && lanes_make(admin, s, e) &&
-              durability_prove(
-                  &c->server, admin, s->postgres.durability, &s->postgres.settings, &c->proof, e);
-
-    PQfinish(admin);
-    return ok;
+    PGconn *admin FREED_BY(sql_finish) = migrate_admin(&c->server, e);
+    return admin && lanes_make(admin, s, e) &&
+           durability_prove(
+               &c->server, admin, s->postgres.durability, &s->postgres.settings, &c->proof, e);
 }
 
 // Starts a server whose database becomes the template of the trials' databases.

@@ -84,9 +84,8 @@ static uint64_t count_states(const struct flushes *f, const struct failure *kind
 // Writes flushes.csv, with a row for each state.
 static bool write_states(struct flushes *f, struct err *e)
 {
-    struct buf csv;
+    struct buf csv FREED_BY(buf_fini) = BUF_INIT(16 << 20);
 
-    buf_init(&csv, 16 << 20);
     buf_append_str(&csv, "flush,at_ms,writes,sectors,kept,again,again_sectors,again_kept");
     for (size_t k = 0; k < FAILURES; k++)
         buf_printf(&csv, ",%s", failures[k].name);
@@ -104,9 +103,7 @@ static bool write_states(struct flushes *f, struct err *e)
             buf_printf(&csv, ",%u", count_in(&failures[k], r));
         buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
     }
-    bool ok = folder_write(&f->folder, "flushes.csv", &csv, e);
-    buf_fini(&csv);
-    return ok;
+    return folder_write(&f->folder, "flushes.csv", &csv, e);
 }
 
 static void append_repeat(const struct flushes *f, struct buf *out)
@@ -117,13 +114,11 @@ static void append_repeat(const struct flushes *f, struct buf *out)
 
 static void print_flush_repeat(const struct flushes *f)
 {
-    struct buf command;
+    struct buf command FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    buf_init(&command, 1 << 16);
     append_repeat(f, &command);
     if (buf_str(&command))
         printf("  repeat      %s\n", command.data);
-    buf_fini(&command);
 }
 
 // Prints the first WORST_SHOWN states with a failure.

@@ -47,12 +47,10 @@ struct subject *flush_trial_start_collectors(const struct flush_trial_setting *s
     int instances, struct command *command, struct err *e)
 {
     const struct scenario *s = setting->scenario;
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
-    buf_init(&conninfo, 4096);
     bool ok = migrate_conninfo(setting->server, MIGRATE_COLLECTOR, &conninfo, e) &&
               command_make(command, s, setting->collector, buf_str(&conninfo), e);
-    buf_fini(&conninfo);
     if (!ok)
         return NULL;
     struct subject_config config = {
@@ -183,14 +181,13 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
         "SELECT bt_index_check(i.indexrelid, true) FROM pg_index i JOIN pg_class c ON c.oid = "
         "i.indexrelid JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'btree' AND "
         "c.relkind = 'i' AND c.relnamespace = 'public'::regnamespace AND i.indisvalid";
-    PGresult *rows = sql_query(conn, heaps, 0, NULL, e);
+    PGresult *rows FREED_BY(sql_clear) = sql_query(conn, heaps, 0, NULL, e);
 
     if (!rows)
         return false;
     r->damaged += (unsigned)PQntuples(rows);
     if (PQntuples(rows) > 0)
         snprintf(r->why, sizeof r->why, "%.190s", PQgetvalue(rows, 0, 0));
-    PQclear(rows);
     return sql_exec(conn, indexes, e);
 }
 
@@ -318,7 +315,7 @@ static void count_after_stop(
 static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn, int instances,
     struct token_facts *f, struct flush_trial_result *r, struct err *e)
 {
-    struct command command = {0};
+    struct command command FREED_BY(command_fini) = {0};
     struct err refused;
     struct subject *subject = flush_trial_start_collectors(setting, instances, &command, e);
     bool ok = subject != NULL;
@@ -338,7 +335,6 @@ static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn,
         r->damaged++ == 0)
         snprintf(r->why, sizeof r->why, "%.190s", refused.text);
     subject_free(subject);
-    command_fini(&command);
     return ok;
 }
 
@@ -422,10 +418,9 @@ bool flush_trial_run(const struct flush_trial_setting *setting,
     if (!start_on_state(setting, trial, result, e))
         return false;
     if (result->starts) {
-        PGconn *conn = examine_database(setting, workload, &f, result);
+        PGconn *conn FREED_BY(sql_finish) = examine_database(setting, workload, &f, result);
         // If the database cannot be opened, examine_database has counted that already.
         ok = !conn || drain_state(setting, conn, trial->instances, &f, result, e);
-        PQfinish(conn);
     }
     judge_token_facts(&f, workload, state->at_ns, setting->leased, result);
     result->took_ns = clock_now_ns() - began_ns;

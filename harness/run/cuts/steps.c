@@ -103,7 +103,7 @@ static bool take_step_answers(PGconn *conn, struct err *e)
     bool ok = true, between = false;
 
     for (;;) {
-        PGresult *result = PQgetResult(conn);
+        PGresult *result FREED_BY(sql_clear) = PQgetResult(conn);
         ExecStatusType status = PQresultStatus(result);
         if (!result) {
             // PQgetResult returns NULL after the results of each statement. Two NULLs in a row mean
@@ -116,7 +116,6 @@ static bool take_step_answers(PGconn *conn, struct err *e)
         between = false;
         if (status == PGRES_FATAL_ERROR && ok)
             ok = sql_fail(conn, result, "a step failed", e);
-        PQclear(result);
         if (status == PGRES_PIPELINE_SYNC)
             return ok;
     }
@@ -147,12 +146,11 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
 {
     struct txn_record *record = &s->records[step];
     struct plan_txn *txn = &s->plan.txns[step];
-    struct buf scratch;
+    struct buf scratch FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
     // Each step enters the pipeline anew, because the same connection also asks simple queries.
     if (!PQenterPipelineMode(conn))
         return sql_fail(conn, NULL, "cannot begin a pipeline", e);
-    buf_init(&scratch, 1 << 16);
     // The plan cannot know when a trial sends a step, so the time of sending becomes the intended
     // time. A step is one statement, which commits alone, so it is also the time of the commit.
     record->sent_ns = record->commit_ns = clock_now_ns();
@@ -160,6 +158,5 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
     bool ok = finish_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);
     record->ended_ns = clock_now_ns();
     record->outcome = ok ? TXN_COMMITTED : TXN_ROLLED_BACK;
-    buf_fini(&scratch);
     return ok;
 }

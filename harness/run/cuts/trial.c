@@ -162,15 +162,13 @@ static bool start_subject(struct trial *t, struct err *e)
 static bool start_collector(struct trial *t, struct err *e)
 {
     const struct trial_setting *s = t->setting;
-    struct buf conninfo;
+    struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
-    buf_init(&conninfo, 4096);
     bool ok = (s->server->provider->conninfo(
                    s->server, MIGRATE_COLLECTOR, t->fixture->db.name, &conninfo) &&
                   proxy_conninfo(t->fixture->proxy, &conninfo) && buf_str(&conninfo)) ||
               err_set(e, ERR_INTERNAL, "the conninfo is too long");
     ok = ok && command_make(&t->command, s->scenario, s->collector, conninfo.data, e);
-    buf_fini(&conninfo);
     return ok && start_subject(t, e) &&
            observers_start_starved(&t->observers, s->server, t->subject, e);
 }
@@ -432,7 +430,7 @@ bool trial_run(const struct trial_setting *setting, struct trial_fixture *fixtur
     const struct trial_cuts *cuts, struct trial_result *result, struct trial_tally *tally,
     struct err *e)
 {
-    struct trial *t = memory_zeroed(1, sizeof *t);
+    struct trial *t FREED_BY(memory_free) = memory_zeroed(1, sizeof *t);
     int64_t began_ns = clock_now_ns();
     unsigned counts[2][256];
 
@@ -459,7 +457,6 @@ bool trial_run(const struct trial_setting *setting, struct trial_fixture *fixtur
             tally->all[sender][type] += counts[sender][type];
     }
     close_trial(t);
-    free(t);
     result->took_ns = clock_now_ns() - began_ns;
     return ok;
 }
