@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"

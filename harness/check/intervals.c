@@ -112,8 +112,7 @@ static void begin_step(struct interval *i, const struct steps *s, size_t step)
     histogram_clear(i->from_commit);
 }
 
-bool intervals_each_step(
-    const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg, struct err *e)
+void intervals_each_step(const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg)
 {
     struct histogram from_intended FREED_BY(histogram_fini), from_commit FREED_BY(histogram_fini);
     struct interval i = {.from_intended = &from_intended, .from_commit = &from_commit};
@@ -121,22 +120,20 @@ bool intervals_each_step(
     struct steps s = {
         .step_ns = step_ns, .count = whole_ns > 0 ? (size_t)((whole_ns - 1) / step_ns) + 1 : 1};
     size_t line = 0;
-    bool ok = true;
 
     s.counts = memory_zeroed(s.count, sizeof *s.counts);
     histogram_init(&from_intended, highest_ns);
     histogram_init(&from_commit, highest_ns);
     count_tokens(&s, l);
-    for (size_t step = 0; ok && step < s.count; step++) {
+    for (size_t step = 0; step < s.count; step++) {
         begin_step(&i, &s, step);
         // Lines are in the order in which they were read.
         for (; line < l->log->line_count && step_of(&s, l, l->log->lines[line].read_ns) == step;
              line++)
             add_interval_line(&i, l, (uint32_t)line);
-        ok = use(arg, &i, e);
+        use(arg, &i);
     }
     free(s.counts);
-    return ok;
 }
 
 // Adds the tokens of a phase, from *token on, and moves *token past them. The plan's transactions,
@@ -156,16 +153,15 @@ static void add_interval_phase(
     }
 }
 
-bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg, struct err *e)
+void intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg)
 {
     struct histogram from_intended FREED_BY(histogram_fini), from_commit FREED_BY(histogram_fini);
     int64_t from_ns = 0;
     uint32_t token = 0;
-    bool ok = true;
 
     histogram_init(&from_intended, highest_ns);
     histogram_init(&from_commit, highest_ns);
-    for (size_t phase = 0; ok && phase < l->scenario->load_count; phase++) {
+    for (size_t phase = 0; phase < l->scenario->load_count; phase++) {
         struct interval i = {.from_ns = from_ns,
             .length_ns = l->scenario->load[phase].for_ns,
             .phase = l->scenario->load[phase].name,
@@ -175,7 +171,6 @@ bool intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg,
         histogram_clear(&from_commit);
         add_interval_phase(&i, l, phase, &token);
         from_ns += i.length_ns;
-        ok = use(arg, &i, e);
+        use(arg, &i);
     }
-    return ok;
 }

@@ -16,14 +16,11 @@ struct interval {
     struct stage_times stages; // sums over the tokens in from_intended; 0 for a phase
 };
 
-typedef bool intervals_use(void *arg, const struct interval *interval, struct err *e);
+typedef void intervals_use(void *arg, const struct interval *interval);
 
-// Calls `use` for every step of step_ns until the end of the drain, in order. Stops and returns
-// false when `use` does.
-MUST_USE bool intervals_each_step(
-    const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg, struct err *e);
+// Calls `use` for every step of step_ns until the end of the drain, in order.
+void intervals_each_step(const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg);
 
 // Calls `use` for every phase, in order; the figures of a phase are those of the tokens planned in
-// it. Stops and returns false when `use` does.
-MUST_USE bool intervals_each_phase(
-    const struct ledger *l, intervals_use *use, void *arg, struct err *e);
+// it.
+void intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg);

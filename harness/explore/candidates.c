@@ -27,14 +27,12 @@ static bool draw_candidate(struct exploring *x, uint64_t number, struct candidat
 
     *c = (struct candidate){.number = number};
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)number);
-    bool ok = exploring_path(x, c->path, "draws", name, e) &&
-              (draw_scenario(limits, x->seed, number, &text) || err_memory(e)) &&
-              file_write("out", c->path, &text, e);
-    if (!ok)
+    draw_scenario(limits, x->seed, number, &text);
+    if (!exploring_path(x, c->path, "draws", name, e) || !file_write("out", c->path, &text, e))
         return false;
-    ok = scenario_load(&c->scenario, c->path, &x->sets, &impossible) &&
-         needs_met(&c->scenario, &impossible) && plan_make(&c->plan, &c->scenario, &impossible) &&
-         c->plan.token_count > 0;
+    bool ok = scenario_load(&c->scenario, c->path, &x->sets, &impossible) &&
+              needs_met(&c->scenario, &impossible) &&
+              plan_make(&c->plan, &c->scenario, &impossible) && c->plan.token_count > 0;
     if (!ok) {
         unlink(c->path);
         candidate_fini(c);

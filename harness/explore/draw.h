@@ -32,8 +32,8 @@ struct draw_limits {
     int base_instances;        // number of collectors in `base`
 };
 
-// Appends the YAML of draw number `number`. False when the buffer is full or memory is short.
-MUST_USE bool draw_scenario(
+// Appends the YAML of draw number `number`.
+void draw_scenario(
     const struct draw_limits *limits, uint64_t seed, uint64_t number, struct buf *out);
 
 // True when this draw is to be run with a proxy between collector and server even if no fault needs

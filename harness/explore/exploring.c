@@ -200,17 +200,17 @@ static bool is_drawn_key(const char *line)
 
 // Copies the lines of all keys that a draw keeps. Lines that are indented or begin with '-' belong
 // to the key before them. Cuts `text` into lines.
-static bool copy_kept_keys(char *text, struct buf *out)
+static void copy_kept_keys(char *text, struct buf *out)
 {
-    bool skipping = false, ok = true;
+    bool skipping = false;
     char *rest = NULL;
 
-    for (char *line = strtok_r(text, "\n", &rest); ok && line; line = strtok_r(NULL, "\n", &rest)) {
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         if (*line != ' ' && *line != '-')
             skipping = is_drawn_key(line);
-        ok = skipping || (buf_append_str(out, line) && buf_append_char(out, '\n'));
+        if (!skipping)
+            buf_printf(out, "%s\n", line);
     }
-    return ok;
 }
 
 // Shortens a load that is longer than that of a draw, each phase by the same share. Traces keep
@@ -242,8 +242,10 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
     if (!scenario_load(&s, path, &x->sets, e))
         return false;
     shorten_load(&s);
-    if (!scenario_write(&s, &whole) || !buf_str(&whole) || !copy_kept_keys(whole.data, &kept) ||
-        !buf_str(&kept))
+    if (!scenario_write(&s, &whole, e))
+        return false;
+    copy_kept_keys(whole.data, &kept);
+    if (!buf_str(&kept))
         return err_memory(e);
     x->bases[x->base_count] = memory_copy(kept.data);
     // The limits that --only sets hold for each base. They are in limits[0], which the first base

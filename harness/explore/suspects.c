@@ -33,8 +33,8 @@ static bool store_found(struct exploring *x, struct failure *f, struct scenario 
     snprintf(file, sizeof file, "%s.yaml", f->name);
     scenario_replace(&s->name, f->name);
     scenario_replace(&s->summary, summary);
-    return exploring_path(x, path, "found", file, e) &&
-           (scenario_write(s, &yaml) || err_memory(e)) && file_write("out", path, &yaml, e);
+    return exploring_path(x, path, "found", file, e) && scenario_write(s, &yaml, e) &&
+           file_write("out", path, &yaml, e);
 }
 
 // Loads the shrunk scenario, which has the changes by --set already, or else the drawn one.

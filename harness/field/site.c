@@ -192,7 +192,8 @@ static bool write_raw(const char *dir, const struct answer_file *answers, struct
         json_array_append_new(index, copy);
         ok = ok && (!folder || copy_result(dir, name, folder, &sums, e));
     }
-    return ok && write_json(dir, "raw/runs.json", index, e) && (buf_str(&sums) || err_memory(e)) &&
+    return ok && write_json(dir, "raw/runs.json", index, e) &&
+           (buf_str(&sums) || err_set(e, ERR_INTERNAL, "raw/SHA256SUMS would be too long")) &&
            write_bytes(dir, "raw/SHA256SUMS", sums.data, sums.len, e);
 }
 

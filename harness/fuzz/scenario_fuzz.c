@@ -137,7 +137,8 @@ static void check_plan(const struct scenario *s)
 // Stores a scenario as a result folder does: the file, and the recorded times beside it.
 static void store(const struct scenario *s, struct buf *yaml, struct buf *traces)
 {
-    FUZZ_MUST(scenario_write(s, yaml));
+    struct err e;
+    FUZZ_MUST(scenario_write(s, yaml, &e));
     files_clear();
     files_add(FILE_NAME, yaml->data, yaml->len);
     for (size_t i = 0; i < s->load_count; i++) {

@@ -226,9 +226,7 @@ struct remote *remote_open(const char *const *commands, unsigned count,
     r->workers = memory_zeroed(count, sizeof *r->workers);
     pthread_mutex_init(&r->lock, NULL);
     r->plan = plan;
-    bool ok =
-        can_be_shared(scenario, plan, e) &&
-        (scenario_write(scenario, &text) || err_set(e, ERR_INTERNAL, "the scenario is too long"));
+    bool ok = can_be_shared(scenario, plan, e) && scenario_write(scenario, &text, e);
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];
         // Count the worker before it is opened, so that remote_free ends it even if that fails half

@@ -43,11 +43,9 @@ static double rank_value(const double *slopes, size_t count, double rank)
     return slopes[(size_t)fmin(fmax(rank, 0), last)];
 }
 
-bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, struct err *e)
+void theil_sen(struct slope *s, const double *x, const double *y, size_t count)
 {
-    if (count < SLOPE_POINTS_MIN || count > SLOPE_POINTS_MAX)
-        return err_set(e, ERR_USAGE, "a slope needs %d to %d points, not %zu", SLOPE_POINTS_MIN,
-            SLOPE_POINTS_MAX, count);
+    assert(count >= SLOPE_POINTS_MIN && count <= SLOPE_POINTS_MAX);
     double *slopes FREED_BY(memory_free) =
         memory_allocate(count * (count - 1) / 2 * sizeof *slopes);
     double *sorted FREED_BY(memory_free) = memory_allocate(count * sizeof *sorted);
@@ -60,5 +58,4 @@ bool theil_sen(struct slope *s, const double *x, const double *y, size_t count, 
     s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
     s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
     s->high = rank_value(slopes, n, ceil(((double)n + within) / 2));
-    return true;
 }

@@ -66,7 +66,6 @@ struct slope {
 };
 
 // Estimates the slope of points, of which no two have the same x. The interval is right only for
-// independent points: pass medians of windows and not each second's sample. ERR_USAGE when there
-// are too few points or too many.
-MUST_USE bool theil_sen(
-    struct slope *s, const double *x, const double *y, size_t count, struct err *e);
+// independent points: pass medians of windows and not each second's sample. The number of points
+// lies between the two bounds above.
+void theil_sen(struct slope *s, const double *x, const double *y, size_t count);

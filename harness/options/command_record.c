@@ -33,7 +33,7 @@ static bool hash_scenarios(
 
     for (size_t i = 0; ok && i < count; i++) {
         struct buf text FREED_BY(buf_fini) = BUF_INIT(SCENARIO_TEXT_MAX);
-        ok = (scenario_write(&scenarios[i], &text) && buf_str(&text)) || err_memory(e);
+        ok = scenario_write(&scenarios[i], &text, e);
         if (ok)
             *hash = command_record_hash(*hash, text.data);
     }

@@ -62,7 +62,7 @@ static bool write_folder_scenario(const struct folder *f, const struct scenario 
 {
     struct buf yaml FREED_BY(buf_fini) = BUF_INIT(1 << 20);
 
-    bool ok = scenario_write(s, &yaml) || err_set(e, ERR_INTERNAL, "the scenario is too long");
+    bool ok = scenario_write(s, &yaml, e);
     // The mark says that a run of this user wrote the file, so that its commands may be run again
     // without a question.
     if (ok)

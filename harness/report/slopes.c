@@ -110,11 +110,12 @@ static bool is_measured(const struct points *p, enum slope_id id)
     return is_there && p->count >= SLOPE_POINTS_MIN;
 }
 
-// Fits the slope of a figure to its points, if the figure was measured. False without memory.
-static bool fit_slope(struct slopes *s, enum slope_id id, const struct points *p, struct err *e)
+// Fits the slope of a figure to its points, if the figure was measured.
+static void fit_slope(struct slopes *s, enum slope_id id, const struct points *p)
 {
     s->measured[id] = is_measured(p, id);
-    return !s->measured[id] || theil_sen(&s->rows[id], p->x, p->y, p->count, e);
+    if (s->measured[id])
+        theil_sen(&s->rows[id], p->x, p->y, p->count);
 }
 
 // Adds a point for each window, at the time of its middle sample.
@@ -254,7 +255,7 @@ bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, st
     for (enum slope_id id = 0; ok && id < SLOPES; id++) {
         points.count = 0;
         add_figure_points(&points, &span, csv, warm_up, id);
-        ok = fit_slope(s, id, &points, e);
+        fit_slope(s, id, &points);
     }
     free((void *)span.samples);
     return ok;
@@ -301,8 +302,7 @@ bool slopes_of_soak(
         for (size_t i = 0; i < used; i += step)
             add_slope_point(
                 &points, hours_of(segments[i].at_ns - segments[0].at_ns), segments[i].level[id]);
-        if (!fit_slope(s, id, &points, e))
-            return false;
+        fit_slope(s, id, &points);
     }
     return true;
 }

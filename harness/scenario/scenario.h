@@ -266,7 +266,7 @@ void scenario_replace(char **text, const char *fresh);
 
 // Appends the resolved scenario as YAML: every key that this version knows, defaults included.
 // scenario_load makes the same struct of that text. False when `out` has failed.
-MUST_USE bool scenario_write(const struct scenario *s, struct buf *out);
+MUST_USE bool scenario_write(const struct scenario *s, struct buf *out, struct err *e);
 
 // Appends a fault as one line, {do: reset, …}, without the keys that say when it comes and without
 // those that have their default. False when `out` has failed.

@@ -12,10 +12,10 @@ static void write_table(
 static void write_field(const struct field *f, const void *base, int indent, struct buf *out);
 static void write_plain_value(const struct field *f, const void *slot, struct buf *out);
 
-bool scenario_write(const struct scenario *s, struct buf *out)
+bool scenario_write(const struct scenario *s, struct buf *out, struct err *e)
 {
     write_table(&scenario_table, s, 0, false, out);
-    return !out->failed;
+    return buf_str(out) || err_set(e, ERR_INTERNAL, "the scenario is too long");
 }
 
 // True when the field is to be written: it applies to this item and, if it is optional, has a

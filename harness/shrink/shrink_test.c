@@ -256,7 +256,7 @@ static void keep_lengths(struct fixture *f, int64_t from_s, int64_t to_s)
     for (int64_t s = from_s; s >= to_s; s--) {
         sketch_copy(&k, search_best(&f->search), &f->whole);
         sketch_cut(&k, &f->whole, 0, s * NS_PER_S);
-        assert_true(array_grow(&f->search.kept, f->search.kept_count, 1, sizeof k));
+        memory_grow(&f->search.kept, f->search.kept_count, 1, sizeof k);
         f->search.kept[f->search.kept_count++] = k;
     }
 }
@@ -340,6 +340,7 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
     struct sketch k;
     struct scenario s, again;
     struct buf one, two;
+    struct err e;
 
     sketch_whole(&k, &f->whole);
     // From 5 s to 11 s of the 12: five seconds of the ramp, one of the rest.
@@ -371,10 +372,10 @@ static void a_sketch_becomes_a_scenario_that_reads_back(void **state)
 
     buf_init(&one, 1 << 20);
     buf_init(&two, 1 << 20);
-    assert_true(scenario_write(&s, &one));
+    assert_true(scenario_write(&s, &one, &e));
     write_file(f->path, one.data, one.len);
     load(&again, f->path);
-    assert_true(scenario_write(&again, &two));
+    assert_true(scenario_write(&again, &two, &e));
     assert_string_equal(buf_str(&one), buf_str(&two));
     buf_fini(&one);
     buf_fini(&two);

@@ -148,8 +148,8 @@ static bool write_small_scenario(const struct shrinking *h, const struct scenari
     struct scenario again FREED_BY(scenario_fini) = {0};
     struct buf yaml FREED_BY(buf_fini) = BUF_INIT(FILE_MAX);
 
-    return (scenario_write(s, &yaml) || err_memory(e)) &&
-           file_write("output", h->output, &yaml, e) && scenario_load(&again, h->output, NULL, e);
+    return scenario_write(s, &yaml, e) && file_write("output", h->output, &yaml, e) &&
+           scenario_load(&again, h->output, NULL, e);
 }
 
 bool shrinking_write(struct shrinking *h, struct err *e)

@@ -116,8 +116,7 @@ static bool tree_of(const struct scenario *s, struct node **root, struct err *e)
     static const struct origin nowhere = {.file = "story", .line = 1, .column = 1};
     struct buf yaml FREED_BY(buf_fini) = BUF_INIT(SETTINGS_MAX);
 
-    return scenario_write(s, &yaml) && buf_str(&yaml) &&
-           parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
+    return scenario_write(s, &yaml, e) && parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
 }
 
 bool write_scenario(const struct writer *w)

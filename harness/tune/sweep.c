@@ -165,7 +165,7 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
     json_t *line = json_pack("{s:I, s:s, s:f}", "n", run_number(round, pair), "folder",
         command_record_below(outcome.folder, t->options->out), "trips", (double)outcome.trips);
     if (!line)
-        return err_memory(e);
+        return err_set(e, ERR_USAGE, "the path %.500s is not UTF-8", outcome.folder);
     // Read the figures back from the folder, as a merge does, so that both get the same figures.
     if (read_pair_run(t, line, e))
         return record_add(&t->record, line, e);
@@ -395,7 +395,7 @@ static bool make_runs(struct tuning *t, struct err *e)
 static bool read_recorded(struct tuning *t, struct err *e)
 {
     json_t *sorted FREED_BY(json_decrefp) = record_sorted(&t->record), *line;
-    bool ok = sorted || err_memory(e);
+    bool ok = true;
     size_t i;
 
     json_array_foreach(sorted, i, line)

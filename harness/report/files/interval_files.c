@@ -9,6 +9,8 @@ struct writer {
     const struct report *report;
     struct buf *out;
     size_t sample; // index of the next sample to look at
+    bool ok;       // false: a histogram could not be written, *e says why
+    struct err *e;
 };
 
 static const char csv_head[] =
@@ -86,20 +88,18 @@ static void put_sample(struct buf *out, const struct sample *now, const struct s
     buf_printf(out, ",%" PRId64 "\n", now->collector_rss_kb);
 }
 
-static bool put_interval_row(void *arg, const struct interval *i, struct err *e)
+static void put_interval_row(void *arg, const struct interval *i)
 {
     struct writer *w = arg;
     const struct sample *before, *now;
     int64_t until_ns = w->report->ledger->start_ns + i->from_ns + i->length_ns;
 
-    (void)e;
     buf_printf(w->out, "%" PRId64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64,
         i->from_ns / NS_PER_S, i->intended, i->committed, i->delivered, i->backlog, i->lines);
     // A closed loop has no intended times, so its latency counts from the commit.
     put_latency(w->out, i->from_intended->total ? i->from_intended : i->from_commit);
     now = sample_of(w, until_ns, &before);
     put_sample(w->out, now, before);
-    return true;
 }
 
 bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e)
@@ -107,42 +107,45 @@ bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e
     struct writer w = {.report = r, .out = out};
     const struct sample *ignored;
 
+    (void)e;
     buf_append_str(out, csv_head);
     // This passes the samples before the load, so that the first row counts from the last of them.
     sample_of(&w, r->ledger->start_ns, &ignored);
-    return intervals_each_step(r->ledger, NS_PER_S, put_interval_row, &w, e);
+    intervals_each_step(r->ledger, NS_PER_S, put_interval_row, &w);
+    return true;
 }
 
 // --- latency.hlog ------------------------------------------------------------
 
-static bool put_histogram(struct writer *w, const struct interval *i, const char *tag,
-    const struct histogram *h, struct err *e)
+static void put_histogram(
+    struct writer *w, const struct interval *i, const char *tag, const struct histogram *h)
 {
     struct hlog_interval interval = {
         .tag = tag, .from_ns = i->from_ns, .length_ns = i->length_ns, .histogram = h};
 
-    return h->total == 0 || hlog_write_interval(w->out, &interval, e);
+    w->ok = w->ok && (h->total == 0 || hlog_write_interval(w->out, &interval, w->e));
 }
 
-static bool put_second(void *arg, const struct interval *i, struct err *e)
+static void put_second(void *arg, const struct interval *i)
 {
-    return put_histogram(arg, i, "from_intended", i->from_intended, e) &&
-           put_histogram(arg, i, "from_commit", i->from_commit, e);
+    put_histogram(arg, i, "from_intended", i->from_intended);
+    put_histogram(arg, i, "from_commit", i->from_commit);
 }
 
-static bool put_phase(void *arg, const struct interval *i, struct err *e)
+static void put_phase(void *arg, const struct interval *i)
 {
     char tag[96];
 
     snprintf(tag, sizeof tag, "phase.%.64s", i->phase);
-    return put_histogram(arg, i, tag, i->from_intended, e);
+    put_histogram(arg, i, tag, i->from_intended);
 }
 
 bool report_latency_log(const struct report *r, struct buf *out, struct err *e)
 {
-    struct writer w = {.report = r, .out = out};
+    struct writer w = {.report = r, .out = out, .e = e};
 
-    return hlog_write_header(out, r->scenario->name, r->observed->start_wall_ns, e) &&
-           intervals_each_step(r->ledger, NS_PER_S, put_second, &w, e) &&
-           intervals_each_phase(r->ledger, put_phase, &w, e);
+    w.ok = hlog_write_header(out, r->scenario->name, r->observed->start_wall_ns, e);
+    intervals_each_step(r->ledger, NS_PER_S, put_second, &w);
+    intervals_each_phase(r->ledger, put_phase, &w);
+    return w.ok;
 }

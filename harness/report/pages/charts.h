@@ -6,7 +6,7 @@
 #include "report/report.h"
 
 // Returns the run over time as columns of equal length. report.js uses their names.
-MUST_USE json_t *charts_series(const struct ledger *l, struct err *e);
+json_t *charts_series(const struct ledger *l);
 
 // Returns the server and the machine over time, from the samples, also as columns.
 json_t *charts_server(const struct report *r);

@@ -32,10 +32,9 @@ static json_t *result_of(const struct report *r, struct err *e)
 static json_t *scenario_of(const struct report *r)
 {
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 20);
+    struct err ignored;
 
-    json_t *yaml =
-        scenario_write(r->scenario, &text) && buf_str(&text) ? json_string(text.data) : NULL;
-    return yaml;
+    return scenario_write(r->scenario, &text, &ignored) ? json_string(text.data) : NULL;
 }
 
 // Lists the names of the judged invariants: those that are marked; with NULL all.
@@ -92,7 +91,7 @@ static json_t *page_json(const struct report *r, struct err *e)
         r->scenario->summary, "queue", scenario_is_queue(r->scenario), "promised", promises_of(r),
         "start_unix_ms", (json_int_t)(r->observed->start_wall_ns / NS_PER_MS), "load_s",
         ledger_seconds(r->ledger, r->ledger->load_end_ns), "glance", glance_json(r), "series",
-        charts_series(r->ledger, e), "server", charts_server(r), "percentiles",
+        charts_series(r->ledger), "server", charts_server(r), "percentiles",
         charts_percentiles(r->result), "batches", charts_batches(r->ledger), "invariants",
         invariant_names(r, NULL), "broken", invariant_names(r, r->result->broken), "doubted",
         invariant_names(r, r->result->doubted), "repeat", buf_str(&command), "scenario_yaml",

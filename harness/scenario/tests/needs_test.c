@@ -129,7 +129,7 @@ static void a_scaled_scenario_can_be_read_again(void **state)
     }
     load(&s, FOUR "expect: {collector.batches: \"> 1234567\"}\n", NULL, 2);
     buf_init(&text, 100000);
-    assert_true(scenario_write(&s, &text));
+    assert_true(scenario_write(&s, &text, &e));
     scenario_fini(&s);
     load(&s, buf_str(&text), NULL, 0);
     assert_true(s.expect[0].value == 2469134);

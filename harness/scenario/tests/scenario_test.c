@@ -197,11 +197,12 @@ static void check_round_trip(const char *path)
 {
     struct scenario first, second;
     struct buf one, two;
+    struct err e;
 
     buf_init(&one, 100000);
     buf_init(&two, 100000);
     load_good(&first, path, (struct overrides){0});
-    assert_true(scenario_write(&first, &one));
+    assert_true(scenario_write(&first, &one, &e));
     for (size_t i = 0; i < first.load_count; i++) {
         struct buf times;
         buf_init(&times, 1000);
@@ -212,7 +213,7 @@ static void check_round_trip(const char *path)
     }
     write_file("scenario.yaml", one.data, one.len);
     load_good(&second, "scenario.yaml", (struct overrides){0});
-    assert_true(scenario_write(&second, &two));
+    assert_true(scenario_write(&second, &two, &e));
     assert_string_equal(buf_str(&one), buf_str(&two));
     scenario_fini(&first);
     scenario_fini(&second);
@@ -251,11 +252,12 @@ static void an_option_may_choose_any_provider(void **state)
     static const char *const items[] = {"postgres.provider=container"};
     struct scenario s;
     struct buf kept;
+    struct err e;
 
     write_file(FILE_NAME, text, strlen(text));
     load_good(&s, FILE_NAME, (struct overrides){.items = items, .count = 1});
     buf_init(&kept, 100000);
-    assert_true(scenario_write(&s, &kept));
+    assert_true(scenario_write(&s, &kept, &e));
     scenario_fini(&s);
     write_file("scenario.yaml", kept.data, kept.len);
     buf_fini(&kept);
