@@ -193,6 +193,7 @@ bool answers_read(struct collector *c, size_t most, bool *ended, struct err *e)
 
     *ended = false;
     for (size_t done = 0; done < most && poll(&p, 1, 0) > 0;) {
+        // handle_answers never leaves the buffer full.
         size_t left = ANSWERS_MAX - s->input.len,
                want = left < ANSWERS_ROUND ? left : ANSWERS_ROUND;
         char *room = buf_reserve(&s->input, want);

@@ -138,7 +138,7 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
             return false;
     }
     give_up_freed(c, r);
-    doubt_close(&c->doubt);
+    doubt_close(&c->doubt); // sorts them, for doubt_mark
     if (!reread_unknown_rows(c, r, e))
         return false;
     // The other rows have the id and the secret of a token that waits in columns 2 and 3.
@@ -151,6 +151,7 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
     // The tokens that are not marked do not wait any more, so they cannot come twice.
     doubt_keep_marked(&c->doubt);
     c->in_doubt.step = DOUBT_CLEARED;
+    // The answer names at most ROWS_MOST rows; the others are asked for once these are settled.
     c->in_doubt.rows_left = may_lack_rows(r);
     c->take.look_at_ns = 0;
     return true;

@@ -292,6 +292,7 @@ static bool lost_line(const struct collector *c, struct err *e)
 
 bool settle_done(struct collector *c, const PGresult *r, struct err *e)
 {
+    // In the answer to a take, a row of this kind is a settled line that was no longer ours.
     for (int row = 0; row < PQntuples(r); row++)
         if (column_int32(r, row, LINES_KIND) == LINES_LOST && !lost_line(c, e))
             return false;

@@ -76,8 +76,8 @@ static void note_line(struct collector *c, struct line *line, bool has_rest, boo
         c->take.reread == 0 && !c->take.backlog && line->order == c->lines.last_order;
     line->has_rest = has_rest;
     line->alone = alone;
-    // METER_BATCHES_SCAN: tokens were left over although the line is not full, so the database
-    // ended the line early.
+    // METER_BATCHES_SCAN: more tokens wait although the line is not full, because mailroom_take had
+    // looked at as many rows as it may.
     line->reason = line->sendable >= c->queue.limit                  ? METER_BATCHES_FULL
                    : c->take.reread > 0                              ? METER_BATCHES_LEFT_OVER
                    : c->take.reason == METER_BATCHES_BUDGET          ? METER_BATCHES_BUDGET

@@ -164,10 +164,12 @@ void window_all_announced(struct window *w, int64_t now_ns)
     w->complete_ns = now_ns;
 }
 
-// A full line may leave tokens over. An unannounced one would be taken to be as old as the last
-// read that saw everything, and would go out in a short line before its timeout. So complete_ns
-// becomes the time of this read, but only at the first full read in a row: a backlog is read in
-// many reads, and its last tokens may be as old as its first.
+// A full line may leave tokens over. A token that was not announced would be taken to be as old as
+// the last read that saw everything, and would go out in a short line before its timeout. So
+// complete_ns becomes the time of this read, if the tokens left over are known to be young: each
+// token is announced, or the last read that saw everything was shortly before. And only at the
+// first full read in a row: a backlog is read in many reads, and its last tokens may be as old as
+// its first.
 void window_shown_full(struct window *w, bool announced)
 {
     int64_t apart_ns = clock_min(APART_NS, w->timeout_ns);

@@ -61,8 +61,8 @@ struct catching_up {
 };
 
 // True when a short line that looks early may hold the rest of what waited at a fault's end
-// (ended_ns), after the full lines: it is the process's first line since then, or its first token,
-// acknowledged at first_ns, waited already when the process's line before was read.
+// (ended_ns), after the full lines. Either it is the process's first line since then; or the line's
+// first token, acknowledged at first_ns, waited already when the process's line before was read.
 static bool is_backlog_rest(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
 {
     return c->last_ns < ended_ns || first_ns <= c->last_ns;

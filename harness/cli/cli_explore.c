@@ -253,7 +253,7 @@ static bool fill_places(struct exploring *x, int places, bool *more, struct err 
     *more = true;
     while (*more && run_pool_busy(&x->runners) < places) {
         int worker = run_pool_idle(&x->runners);
-        struct suspect *s = worker >= 0 ? suspects_to_confirm(x) : NULL;
+        struct suspect *s = worker >= 0 ? suspects_begin_further_run(x) : NULL;
         struct candidate c;
         *more = false;
         if (worker < 0)

@@ -190,7 +190,8 @@ static void print_tune_results(const struct tuning *t)
     fwrite(text.data, 1, text.len, stdout);
 }
 
-// Judges all pairs, writes the files and prints the recommendation.
+// Judges all pairs, writes the files and prints the recommendation, with a text on how the load
+// fits MAILROOM_BUDGET.
 static bool tell_recommendation(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;

@@ -310,7 +310,8 @@ static bool write_junit(const char *path, struct buf *suites, struct err *e)
            file_write("junit", path, &document, e);
 }
 
-// Returns the number of servers that the harness starts for a run.
+// Returns how many servers of a run keep their data on this machine, for forecast_add. Those of a
+// container or a cluster are not counted.
 static int servers(const struct scenario *s)
 {
     if (strcmp(s->postgres.provider, "local") != 0)

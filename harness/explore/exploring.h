@@ -34,7 +34,7 @@ struct suspect {
     char path[1000];   // path of the drawn scenario
     char output[1000]; // path for the shrunk scenario; "": shrinking was not begun
     char example[256];
-    unsigned asked, running, failed; // numbers of further runs: ended, under way, failed again
+    unsigned ended, running, failed; // numbers of further runs; `failed`: of those that ended
     pid_t shrink;                    // the process that shrinks it; 0: none
     double found_s;                  // seconds since the search began, over all calls
 };
@@ -104,7 +104,7 @@ void suspects_add(struct exploring *x, const struct tried *t, const char *draw_p
 
 // Returns a suspect that needs a further run, and counts this run as under way; NULL when none
 // needs one.
-struct suspect *suspects_to_confirm(struct exploring *x);
+struct suspect *suspects_begin_further_run(struct exploring *x);
 
 // Takes the result of a further run; `t` is NULL when the run was not judged.
 MUST_USE bool suspects_answer(

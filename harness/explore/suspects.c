@@ -50,7 +50,7 @@ static bool load_smallest(
 static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
-        .draw = s->tried.number, .asked = s->asked, .confirmed = s->failed, .found_s = s->found_s};
+        .draw = s->tried.number, .asked = s->ended, .confirmed = s->failed, .found_s = s->found_s};
     struct scenario small FREED_BY(scenario_fini) = {0};
 
     // The suspect is over in any case, because one that cannot be stored must not be tried again
@@ -93,11 +93,11 @@ void suspects_add(struct exploring *x, const struct tried *t, const char *draw_p
     snprintf(s->example, sizeof s->example, "%s", example);
 }
 
-struct suspect *suspects_to_confirm(struct exploring *x)
+struct suspect *suspects_begin_further_run(struct exploring *x)
 {
     for (size_t i = 0; i < x->suspect_count; i++) {
         struct suspect *s = &x->suspects[i];
-        if (s->state == SUSPECT_TO_CONFIRM && s->asked + s->running < CONFIRMATIONS) {
+        if (s->state == SUSPECT_TO_CONFIRM && s->ended + s->running < CONFIRMATIONS) {
             s->running++;
             return s;
         }
@@ -120,10 +120,10 @@ static bool breaks_the_same(const struct tried *a, const struct tried *b)
 bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried *t, struct err *e)
 {
     s->running--;
-    s->asked++;
+    s->ended++;
     // A run counts as failed again only if it breaks one of the same invariants.
     s->failed += t && breaks_the_same(&s->tried, t);
-    bool enough = s->asked == CONFIRMATIONS || (x->options->fail_fast && s->failed > 0);
+    bool enough = s->ended == CONFIRMATIONS || (x->options->fail_fast && s->failed > 0);
     // With --fail-fast the suspect may be concluded already when its other run ends.
     if (!enough || s->state != SUSPECT_TO_CONFIRM)
         return true;

@@ -108,7 +108,7 @@ static void accept_clients_now(struct proxy *p)
 }
 
 // True when the client's startup message has the setting with the run's password.
-static bool knows_password(const struct proxy *p, const struct wire_message *m)
+static bool startup_has_password(const struct proxy *p, const struct wire_message *m)
 {
     // sizeof of the setting's name counts a NUL, and so stands for the '='.
     char setting[sizeof PROXY_PASSWORD_SETTING + 1 + TARGET_PASSWORD_LEN] =
@@ -152,7 +152,7 @@ static bool watch_message(
 
     // A client that is not let in gets no answer, and the server sees none of its bytes.
     if (p->asks_password && m->type == MESSAGE_STARTUP &&
-        (!knows_password(p, m) || asks_for_superuser(p, m))) {
+        (!startup_has_password(p, m) || asks_for_superuser(p, m))) {
         p->refused++;
         *side = CUT_BEFORE;
         return true;

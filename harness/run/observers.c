@@ -12,6 +12,7 @@ static size_t collector_pids(void *subject, pid_t *pids, size_t max)
     return subject_signal(subject, -1, 0, pids);
 }
 
+// `outer_pid`: what the function of this name returns.
 static bool start_sampler(struct observers *o, const char *conninfo, const atomic_int *outer_pid,
     struct subject *subject, struct err *e)
 {

@@ -203,6 +203,7 @@ bool run_start_collector(struct run *r, struct err *e)
         // hang without it, and one that expects none must not be written to.
         .sender = leased.on || queue_is_answered(r) ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
+        // A cable of its own (through: kernel), or the network of a cluster's clients.
         .net = r->context.net ? r->context.net : r->server.clients,
         .jobs = scenario_is_queue(r->scenario),
         .dir = r->queue.manifest.dir[0] ? r->queue.manifest.dir : NULL,

@@ -168,6 +168,7 @@ bool queue_prepare_producer(struct run *r, struct err *e)
 
 void queue_fini(struct run_queue *q)
 {
+    // Only a client has a log of its own, which queue_prepare_producer opened.
     if (manifest_is_client(&q->manifest) && q->producer.argv)
         close(q->producer.log);
     command_fini(&q->producer_command);

@@ -67,7 +67,7 @@ static bool refuse_unknown_keys(const struct table *t, const struct node *map, s
     return true;
 }
 
-bool decode_want_scalar(const struct node *n, struct err *e)
+bool check_is_scalar(const struct node *n, struct err *e)
 {
     if (n->kind != NODE_SCALAR)
         return node_err(
@@ -75,9 +75,9 @@ bool decode_want_scalar(const struct node *n, struct err *e)
     return true;
 }
 
-bool decode_want_line(const struct node *n, struct err *e)
+bool check_is_line(const struct node *n, struct err *e)
 {
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     if (n->text[0] == '\0')
         return node_err(n, e, "there is no value here");
@@ -112,7 +112,7 @@ static bool unknown_word(const struct field *f, const struct node *n, struct err
 
 static bool decode_string(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    if (!decode_want_line(n, e))
+    if (!check_is_line(n, e))
         return false;
     if (f->words && !find_field_word(f, n))
         return unknown_word(f, n, e);
@@ -131,7 +131,7 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
     // One more, for the NULL at the end. If an item fails, the owner frees the list.
     *list = memory_zeroed(n->count + 1, sizeof **list);
     for (const struct node *item = n->first; item; item = item->next) {
-        if (!decode_want_scalar(item, e))
+        if (!check_is_scalar(item, e))
             return false;
         (*list)[i++] = memory_copy(item->text);
     }
@@ -140,7 +140,7 @@ static bool decode_strings(const struct field *f, const struct node *n, void *sl
 
 static bool decode_word(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     const struct word *word = find_field_word(f, n);
     if (!word)
@@ -152,7 +152,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
 static bool decode_bool(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     (void)f;
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     // YAML's yes, no, on and off are refused, because some YAML readers take them for truth values
     // and others for text.
@@ -164,7 +164,7 @@ static bool decode_bool(const struct field *f, const struct node *n, void *slot,
 // Decodes a whole number within the row's limits, or one of the field's words.
 static bool decode_count(const struct field *f, const struct node *n, int64_t *value, struct err *e)
 {
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     const struct word *word = find_field_word(f, n);
     if (word) {
@@ -204,7 +204,7 @@ static bool decode_share(const struct field *f, const struct node *n, void *slot
     double *share = slot;
 
     (void)f;
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     if (!units_share(n->text, share, e))
         return node_err_here(n, e);
@@ -217,7 +217,7 @@ static bool decode_range(const struct field *f, const struct node *n, void *slot
     int64_t from, to;
     int *range = slot;
 
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     if (!units_range(n->text, &from, &to, e))
         return node_err_here(n, e);
@@ -234,7 +234,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
 {
     double *rate = slot;
 
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     const struct word *word = find_field_word(f, n);
     if (word) {
@@ -253,7 +253,7 @@ static bool decode_byte_rate(const struct field *f, const struct node *n, void *
 {
     double *rate = slot;
 
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     if (!units_bytes_per_second(n->text, rate, e))
         return node_err_here(n, e);
@@ -266,7 +266,7 @@ static bool decode_per_s(const struct field *f, const struct node *n, void *slot
 {
     double *rate = slot;
 
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     if (!units_per_second(n->text, rate, e))
         return node_err_here(n, e);
@@ -297,7 +297,7 @@ static bool decode_span(const struct field *f, const struct node *n, void *slot,
     int64_t *span = slot;
     char first[64];
 
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     const char *dots = strstr(n->text, "..");
     size_t len = dots ? (size_t)(dots - n->text) : strlen(n->text);
@@ -316,7 +316,7 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
 {
     int64_t *ns = slot;
 
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     const struct word *word = find_field_word(f, n);
     if (word) {
@@ -347,7 +347,7 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     char text[64];
 
     (void)f;
-    if (!decode_want_scalar(n, e))
+    if (!check_is_scalar(n, e))
         return false;
     *verb = verb_find(n->text);
     if (*verb)
@@ -369,7 +369,7 @@ static bool decode_settings(const struct field *f, const struct node *n, void *s
         return node_err(n, e, "this should be a map, such as {name: value}");
     settings->items = memory_zeroed(n->count, sizeof *settings->items);
     for (const struct node *item = n->first; item; item = item->next) {
-        if (!decode_want_scalar(item, e))
+        if (!check_is_scalar(item, e))
             return false;
         settings->items[settings->count++] =
             (struct setting){.name = memory_copy(item->key), .value = memory_copy(item->text)};

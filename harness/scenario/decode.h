@@ -8,10 +8,10 @@
 // were filled keep their values, and the owner frees them.
 MUST_USE bool decode_map(const struct table *t, const struct node *map, void *base, struct err *e);
 
-// Helpers for decoders in other files. decode_want_scalar checks that a value is neither a list nor
-// a map, and decode_want_line that it is also one line of text.
-MUST_USE bool decode_want_scalar(const struct node *n, struct err *e);
-MUST_USE bool decode_want_line(const struct node *n, struct err *e);
+// Helpers for decoders in other files. check_is_scalar checks that a value is neither a list nor
+// a map, and check_is_line that it is also one line of text.
+MUST_USE bool check_is_scalar(const struct node *n, struct err *e);
+MUST_USE bool check_is_line(const struct node *n, struct err *e);
 
 // Decodes a list of the field's words into an int with their bits.
 MUST_USE bool decode_words(const struct field *f, const struct node *n, void *slot, struct err *e);

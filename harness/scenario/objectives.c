@@ -29,7 +29,7 @@ bool objectives_decode_allow(const struct field *f, const struct node *n, void *
     for (const struct node *item = n->first; item; item = item->next) {
         struct allowance *a = &(*items)[(*count)++];
         // true: among the metrics, only invariants can be broken.
-        if (!want_metric(item, true, e) || !decode_want_scalar(item, e))
+        if (!want_metric(item, true, e) || !check_is_scalar(item, e))
             return false;
         a->invariant = memory_copy(item->key);
         // This is the value of `any`. Anything else must be a number.
@@ -53,7 +53,7 @@ bool objectives_decode_judged(
     for (const struct node *item = n->first; item; item = item->next) {
         struct judged_least *j = &(*items)[(*count)++];
         // true: among the metrics, only invariants are judged.
-        if (!want_metric(item, true, e) || !decode_want_scalar(item, e))
+        if (!want_metric(item, true, e) || !check_is_scalar(item, e))
             return false;
         j->invariant = memory_copy(item->key);
         if (!units_share(item->text, &j->share, e))
@@ -99,10 +99,10 @@ bool objectives_decode_expect(
     *items = memory_zeroed(n->count, sizeof **items);
     for (const struct node *item = n->first; item; item = item->next) {
         struct expectation *x = &(*items)[(*count)++];
-        const struct metric *metric = want_metric(item, false, e);
+        const struct metric *metric = want_metric(item, false, e); // false: any metric
         const char *operand;
 
-        if (!metric || !decode_want_line(item, e))
+        if (!metric || !check_is_line(item, e))
             return false;
         x->metric = memory_copy(item->key);
         // The text is kept as well as its parts, because reports quote it as it was written.

@@ -243,7 +243,8 @@ static bool check_variable(const struct setting *item, const struct node *n, str
 }
 
 // Takes the mode from MAILROOM_DEQUEUE, by which older scenarios set it; skip-locked is an older
-// name of shared. Fails when collector.dequeue says something else.
+// name of shared. Fails when collector.dequeue says something else. A value that is no mode is left
+// to the collector, which refuses it.
 static bool check_dequeue(struct scenario *s, const struct node *collector, struct err *e)
 {
     static const struct {

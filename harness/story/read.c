@@ -77,8 +77,9 @@ static bool read_like(struct reader *r, const struct event *event, struct err *e
 static bool read_repeat(
     struct reader *r, const struct event *event, struct words *w, struct err *e);
 
-// Reads an event and, if it is a line, its tokens after the ':'. With `repeated` the event may be
-// neither a `like` nor a `repeat`. A `set` is applied at once, and is no event.
+// Reads an event and, if it is a line, its tokens after the ':', which are events, too. With
+// `repeated` the event may be neither a `like` nor a `repeat`. A `set` is applied at once, and adds
+// no event.
 static bool read_event(struct reader *r, struct words *w, bool repeated, struct err *e)
 {
     struct event event, item;
@@ -146,7 +147,8 @@ static bool read_repeat(struct reader *r, const struct event *event, struct word
         return origin_err(
             &event->origin, e, "a ':' is missing, and behind it the event that is repeated");
     w->at++;
-    if (!read_event(r, w, true, e))
+    const bool repeated = true, all_times = false;
+    if (!read_event(r, w, repeated, e))
         return false;
     size_t events = r->count - first;
     // Without a step, the numbers of the repetitions follow each other without a gap.
@@ -158,7 +160,7 @@ static bool read_repeat(struct reader *r, const struct event *event, struct word
             bool numbered = again.first != NUMBER_NONE && vocabulary[again.kind].head != HEAD_NONE;
             if (i * step + (numbered ? again.last : 0) >= NUMBER_NONE)
                 return origin_err(&again.origin, e, "its numbers grow too large");
-            event_shift(&again, i * every_ns, false);
+            event_shift(&again, i * every_ns, all_times);
             again.first += (uint32_t)(numbered ? i * step : 0);
             again.last += (uint32_t)(numbered ? i * step : 0);
             if (!append_event(r, &again, e))

@@ -257,7 +257,7 @@ static void write_lines(struct writer *w)
 // --- the whole story ------------------------------------------------------------------------
 
 // Says in comments which token of the run each number stands for, if the numbers are new ones.
-static void write_numbers(const struct writer *w)
+static void write_what_numbers_mean(const struct writer *w)
 {
     char login[NAMES_MAX];
 
@@ -300,13 +300,13 @@ static void write_events(struct writer *w)
     write_records(w, EVENT_ATTEMPT);
 }
 
-// Writes the settings, and then the events in the order of time. False when the text
-// does not fit the buffer, or the settings cannot be written.
+// Writes what the numbers mean, the settings, and then the events in the order of time. False when
+// the text does not fit the buffer, or the settings cannot be written.
 static bool write_part(struct writer *w)
 {
     struct buf events, *out = w->out;
 
-    write_numbers(w);
+    write_what_numbers_mean(w);
     bool ok = write_scenario(w);
     buf_init(&events, out->max);
     w->out = &events;

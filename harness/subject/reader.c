@@ -86,8 +86,8 @@ static bool find_planned(const struct reader *r, const char *name, size_t len, u
     return find_named(name, len, token, &segment) && segment == r->plan.segment;
 }
 
-// True when the login names a token of an earlier segment; all tokens of earlier segments are
-// settled. The line gets a note that names the token.
+// True when the login names a token of an earlier segment. All tokens of earlier segments are
+// settled, so it must not come again; the line gets a note that names it.
 static bool note_earlier_token(struct reader *r, const char *login, size_t len, uint32_t line)
 {
     uint32_t token, segment;

@@ -24,7 +24,7 @@ double model_rate(const struct model *m)
         const struct load_phase *p = &m->phases[i];
         double for_s = (double)p->for_ns / NS_PER_S;
         double rows = (p->rows_from + p->rows_to) / 2.0;
-        // A trace has one transaction for each of its lines; its rate does not count.
+        // A rate counts tokens. A trace has no rate: it has a transaction for each of its lines.
         tokens += p->arrivals == ARRIVALS_TRACE ? (double)p->trace_count * rows
                                                 : (p->rate_from + p->rate_to) / 2 * for_s;
         seconds += for_s;

@@ -355,6 +355,8 @@ static void judge_line_early(const struct early *t, uint32_t index)
     if (before == NO_LINE)
         return;
     int64_t late_ns = announced_late_ns(t, before, first);
+    // The window was opened by a token of the line, by a token that came to nothing, or by an
+    // announcement that was no later than announcements are in any run.
     bool in_time = holds_token_announced_before(l, &l->log->lines[first], latest_ns) ||
                    is_opened(t, before, first, latest_ns) || late_ns <= usually_late_ns(c);
     struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, first, late_ns);

@@ -69,9 +69,9 @@ static bool is_answered(const struct delivery *d)
     return d->replied_ns != 0 && d->reply != REPLY_DIED;
 }
 
-// Returns why another attempt may begin although this attempt had no answer: the collector had
-// given this attempt up. CAUSE_NONE: there is no reason. A reader that was paused until just before
-// the line was read may have left the line unread for as long as the answer may take.
+// Returns why another attempt may begin at again_ns although this attempt had no answer: its time
+// was over, its process had ended, or a fault had touched its instance. CAUSE_NONE: there is no
+// reason.
 static struct cause given_up_by(const struct chain *h, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = h->c->l;
@@ -80,6 +80,8 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
 
     if (check_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
+    // From a slack earlier: until a pause of the reader that ended just before, the line may have
+    // lain unread for as long as an answer may take.
     return timeline_disturbed_by(
         &h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }

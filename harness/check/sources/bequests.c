@@ -5,10 +5,10 @@
 // others can write them. Only the tokens that it had taken may come later. Another must write them
 // within grace + 1 s. After a fault that ended processes or sessions, this time begins when the
 // fault is undone. After any other fault, such as a hang, it begins when others may take over
-// (bounds_hang_ns) or when the fault is undone, whichever comes first. Without a promised lease, it
-// begins when the fault is undone, and is at least scenario_returns_ns. The instance itself must
-// write its tokens by its return, unless it hung for longer than a promised lease while another was
-// free.
+// (bounds_hang_ns) or when the fault is undone, whichever comes first. If no lease is promised, it
+// begins when such a fault is undone, and lasts at least scenario_returns_ns: the instance itself
+// may be the one that writes the tokens. It must write them by its return, unless it hung for
+// longer than a promised lease while another was free.
 //
 // A late token is excused by one bequest, or by two if a fault struck again before the instance
 // that took the token over had written it. A bequest excuses no more tokens than the struck

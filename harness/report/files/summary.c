@@ -118,6 +118,7 @@ static void add_segment(struct hour *h, const struct suite_run *r)
 {
     h->segments++;
     h->passed += has_passed(r);
+    // Of a segment that was not judged, these counts are not known.
     h->lost = suite_sum(h->lost, r->lost);
     h->duplicated = suite_sum(h->duplicated, r->duplicated);
     h->p99_ms = fmax(h->p99_ms, r->p99_ms);

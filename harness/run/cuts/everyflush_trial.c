@@ -413,6 +413,7 @@ bool flush_trial_run(const struct flush_trial_setting *setting,
     int64_t began_ns = clock_now_ns();
     bool ok = true;
 
+    // The disk is in this state already.
     *result = (struct flush_trial_result){0};
     note_before_cut(workload, state->at_ns, &f);
     if (!start_on_state(setting, trial, result, e))
