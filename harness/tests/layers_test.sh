@@ -15,7 +15,7 @@ most=45 # source files in a folder
 # Prints for each include of a folder's file: the file, its folder, the other one, what is included.
 includes() { # options of find
     find . -name '*.[ch]' -not -path '*/node_modules/*' "$@" -exec grep -HoE '^ *# *include *["<][^">]*/[^">]*' {} + |
-        sed -E 's#^\./(([a-z]+)/)?([^:]*):[^"<]*(["<]([^/]*)/.*)#\1\3 \2 \5 \4#; s#  # . #'
+        sed -E 's#^\./(([a-z-]+)/)?([^:]*):[^"<]*(["<]([^/]*)/.*)#\1\3 \2 \5 \4#; s#  # . #'
 }
 
 # Judges a room: prints what breaks its rules.
@@ -38,7 +38,7 @@ circles() {
 
 collector_has_layers() {
     includes ! -path './tests/*' | awk -v rows="$(sed -nE 's/^\| \*\*`([a-z]+)\/`\*\* .*/\1/p' README.md)" '
-        BEGIN { n = split(rows, row); while (++i <= n) level[row[i]] = i; level["."] = level["sender"] = 0 }
+        BEGIN { n = split(rows, row); while (++i <= n) level[row[i]] = i; level["."] = level["mailroom-sender"] = 0 }
         !($2 in level) { print $1 ": README.md does not name its folder" }
         $4 ~ /^"/ && $2 != $3 && (!($3 in level) || level[$2] >= level[$3]) {
             print $1 " includes " substr($4, 2) ", which is not below it" }
@@ -128,7 +128,7 @@ finds collector wire/line.c '#include "queue/lines.h"'
 finds collector timing/window.h '#  include "session/session.h"'
 finds collector queue/lines.c '#include "loop/work.h"'
 finds collector queue/lines.c '#include "../loop/work.h"'
-finds collector loop/take.c '#include "sender/mail.h"'
+finds collector loop/take.c '#include "mailroom-sender/mail.h"'
 finds collector extra/extra.c '#include "base/log.h"'
 finds harness os/ticker.c '#include "plan/plan.h"'
 finds harness scenario/scenario.h '#include "ledger/ledger.h"'

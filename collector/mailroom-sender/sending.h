@@ -1,11 +1,11 @@
 // The loop of the sender: a line, its mails, and their answers.
 #pragma once
 
-#include "sender/input.h"
-#include "sender/mail.h"
-#include "sender/rate.h"
-#include "sender/settings.h"
-#include "sender/smtp.h"
+#include "mailroom-sender/input.h"
+#include "mailroom-sender/mail.h"
+#include "mailroom-sender/rate.h"
+#include "mailroom-sender/settings.h"
+#include "mailroom-sender/smtp.h"
 
 struct sending {
     struct settings settings;

@@ -2,7 +2,7 @@
 
 #include "base/unit.h"
 #include "base/program.h"
-#include "sender/input.h"
+#include "mailroom-sender/input.h"
 
 static void send_text(int fd, const char *text)
 {

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/program.h"
-#include "sender/sending.h"
+#include "mailroom-sender/sending.h"
 
 // Loads the settings, and makes what they ask for. On failure tear_down frees what was made.
 static bool set_up_sender(struct sending *s, struct err *e)

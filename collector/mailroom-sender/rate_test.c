@@ -1,5 +1,5 @@
 #include "base/unit.h"
-#include "sender/rate.h"
+#include "mailroom-sender/rate.h"
 
 static struct err e;
 

@@ -1,4 +1,4 @@
-#include "sender/sending.h"
+#include "mailroom-sender/sending.h"
 
 #include <poll.h>
 

@@ -1,5 +1,5 @@
 #include "base/unit.h"
-#include "sender/mail.h"
+#include "mailroom-sender/mail.h"
 
 static struct err e;
 

@@ -1,5 +1,5 @@
 #include "base/unit.h"
-#include "sender/smtp.h"
+#include "mailroom-sender/smtp.h"
 
 static void the_code_and_its_command_decide(void **state)
 {

@@ -1,4 +1,4 @@
-#include "sender/input.h"
+#include "mailroom-sender/input.h"
 
 #include <poll.h>
 

@@ -1,4 +1,4 @@
-#include "sender/settings.h"
+#include "mailroom-sender/settings.h"
 
 #include <openssl/crypto.h>
 

@@ -1,5 +1,5 @@
 #include "base/unit.h"
-#include "sender/mail.h"
+#include "mailroom-sender/mail.h"
 
 #define S43 "0123456789012345678901234567890123456789-_A"
 #define SECRET S43 S43

@@ -1,4 +1,4 @@
-#include "sender/smtp.h"
+#include "mailroom-sender/smtp.h"
 
 #include <time.h>
 

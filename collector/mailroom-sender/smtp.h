@@ -5,8 +5,8 @@
 // mail until smtp_hang_up is called or the server refuses something.
 #pragma once
 
-#include "sender/mail.h"
-#include "sender/settings.h"
+#include "mailroom-sender/mail.h"
+#include "mailroom-sender/settings.h"
 
 enum outcome {
     MAIL_SENT,      // the server answered 250 to the whole mail

@@ -1,4 +1,4 @@
-#include "sender/rate.h"
+#include "mailroom-sender/rate.h"
 
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-#include "sender/mail.h"
+#include "mailroom-sender/mail.h"
 
 #include <openssl/evp.h>
 

@@ -53,7 +53,7 @@ start_mail_server() # folder, certificate and key or nothing
     mkdir -p "$mail_dir/mails"
     rm -f "$mail_dir/port" "$mail_dir/hold"
     mkfifo "$mail_dir/hold"
-    "$mail_interpreter" "$SOURCE_DIR/collector/sender/smtp_server.py" "$@" \
+    "$mail_interpreter" "$SOURCE_DIR/collector/mailroom-sender/smtp_server.py" "$@" \
         <"$mail_dir/hold" >"$mail_dir/server.log" 2>&1 &
     mail_server=$!
     exec 9>"$mail_dir/hold"
@@ -71,7 +71,7 @@ stop_mail_server()
 # Prints recipient, secret, code and Message-ID of each mail; fails on a bad signature.
 read_mails()
 {
-    "$mail_interpreter" "$SOURCE_DIR/collector/sender/read_mails.py" "$mail_dir/mails" "$mail_key" ||
+    "$mail_interpreter" "$SOURCE_DIR/collector/mailroom-sender/read_mails.py" "$mail_dir/mails" "$mail_key" ||
         mail_failed "the mails cannot be read back"
 }
 

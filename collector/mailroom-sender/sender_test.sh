@@ -3,8 +3,8 @@
 # server's codes decide; a kill duplicates one mail at most.
 set -eu
 
-# shellcheck source=collector/sender/test_lib.sh
-. "$SOURCE_DIR/collector/sender/test_lib.sh"
+# shellcheck source=collector/mailroom-sender/test_lib.sh
+. "$SOURCE_DIR/collector/mailroom-sender/test_lib.sh"
 sender=$BUILD_DIR/bin/mailroom-sender
 
 clean_up()
