@@ -3,7 +3,7 @@
 // It belongs to mailproof's user, and nobody else may write to it: the notes, logs and disks in it
 // are mailproof's. The server's user owns two kinds of folders in it, which other users cannot
 // reach: `server`, for sockets and whatever else the server's programs make, and the data
-// directory.
+// directory. Only with --as may others pass through `server`, to its socket.
 //
 // The folder is locked (flock on the folder itself) for as long as its mailproof lives. So a folder
 // whose lock is free belongs to a mailproof that was killed. The next run ends the servers that may

@@ -52,6 +52,15 @@ run_as steady --set "faults=[{do: reset, at: 500ms}]"
 grep -q 'server closed the connection' <(said) || fail "what refused it? $(said)"
 # A network of its own.
 run_as steady --set "faults=[{do: partition, at: 300ms, for: 300ms, through: kernel}]"
+# Nobody else may connect, although everybody can reach the socket.
+keep steady --as nobody --collector "$place/mailroom-collector" --set collector.layout=reference
+reach=$(sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out")
+for role in mailproof_collector mailproof_load mailproof; do
+    as=$(setpriv --reuid=daemon --regid=daemon --clear-groups psql "$reach user=$role" -c '' 2>&1) &&
+        fail "another user is $role"
+    [[ $as == *'Peer authentication failed'* ]] || fail "what refused $role? $as"
+done
+bash -c "$remove"
 expect_exit 64 run steady --as root
 expect_exit 64 run steady --as no-such-user
 expect_exit 64 run steady --as postgres

@@ -58,24 +58,31 @@ static bool write_config(
 }
 
 // Lets the user of --as, who runs the collectors, connect to the socket, but only as the
-// collector's or the load's role. Only root and the server's user may connect as the superuser.
+// collector's or the load's role; root and the server's user may connect as any. No other user may
+// connect, though each can reach the socket.
 static bool admit_other_user(struct local *l, const struct other_user *u, struct err *e)
 {
-    struct passwd *server;
-    char map[200];
+    static const char runs[] = "runs %s " MIGRATE_COLLECTOR "\nruns %s " MIGRATE_LOAD "\n";
+    const uid_t uids[] = {0, l->user.uid, u->uid};
+    struct buf map FREED_BY(buf_fini) = BUF_INIT(2000);
 
     if (u->uid == l->user.uid)
         return err_set(e, ERR_USAGE, "--as: the run's servers run as that user; name another");
-    server = getpwuid(l->user.uid);
-    if (!server)
-        return err_set(e, ERR_SYSTEM, "the server's user has no name");
-    snprintf(map, sizeof map, "ours root mailproof\nours %s mailproof\n", server->pw_name);
+    for (size_t i = 0; i < sizeof uids / sizeof *uids; i++) {
+        const struct passwd *user = getpwuid(uids[i]);
+        if (!user)
+            return err_set(e, ERR_SYSTEM, "user %u has no name", (unsigned)uids[i]);
+        buf_printf(&map, runs, user->pw_name, user->pw_name);
+        if (uids[i] != u->uid)
+            buf_printf(&map, "ours %s mailproof\n", user->pw_name);
+    }
     l->shares_socket = true;
-    return write_config(l, "pg_hba.conf", O_TRUNC,
-               "local all " MIGRATE_COLLECTOR "," MIGRATE_LOAD " trust\n"
+    return (buf_str(&map) || err_set(e, ERR_SYSTEM, "a user's name is too long")) &&
+           write_config(l, "pg_hba.conf", O_TRUNC,
+               "local all " MIGRATE_COLLECTOR "," MIGRATE_LOAD " peer map=runs\n"
                "local all,replication mailproof peer map=ours\n",
                e) &&
-           write_config(l, "pg_ident.conf", O_TRUNC, map, e) &&
+           write_config(l, "pg_ident.conf", O_TRUNC, map.data, e) &&
            (chmod(l->dir.server, 0711) == 0 ||
                err_sys(e, ERR_SYSTEM, "cannot open %s to the subject", l->dir.server));
 }
