@@ -57,7 +57,8 @@ struct journal {
     size_t found_count;
     struct tried *broke; // owned; each draw that broke something, sorted by number
     size_t broke_count;
-    struct failure *failures; // owned; the failures that differ, sorted by draw number
+    struct failure *failures; // owned; the failures that differ, in the order in which the draws,
+                              // by number, show them
     size_t failure_count;
     uint64_t *numbers;                         // owned; the numbers of the draws that were tried
     size_t tried;                              // number of draws that were tried

@@ -42,8 +42,8 @@ static void collect_sets(const struct experiment *x, struct sets *s)
     const bool slow = x->question->asks == ASKS_AT_ONCE;
     const int handler_s = slow ? 2 * x->claim_s : 0; // delays are drawn from 0 to this, so half of
                                                      // the handlers outlast the claim
-    const int drain_s = x->drain_s + 4 * handler_s;  // the jobs may be handled one after another,
-                                                     // and some of them twice
+    const int drain_s = x->drain_s + 4 * handler_s;  // generous (4): the jobs may be handled one
+                                                     // after another, and some of them twice
 
     *s = (struct sets){0};
     add_set(s, "expect={}");

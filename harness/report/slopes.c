@@ -158,8 +158,11 @@ static double csv_number(const char *line, int column)
         line = strchr(line, ',');
         line = line ? line + 1 : NULL;
     }
-    double value = line ? strtod(line, &end) : 0;
-    return line && end != line ? value : NAN;
+    // strtod would skip the end of the line, and read on.
+    if (!line || *line == '\n')
+        return NAN;
+    double value = strtod(line, &end);
+    return end != line ? value : NAN;
 }
 
 // Reads the values of a column, one per second; NAN for an empty cell. Returns how many there are.

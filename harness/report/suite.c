@@ -125,8 +125,8 @@ const char *suite_run_name(const struct suite_run *run)
     return state_or_verdict_name(run->state, run->verdict);
 }
 
-// Returns the colour of a row by its verdict: green, red or yellow. A row without a verdict is
-// faint, and the running one has no colour (NULL).
+// Returns the colour of a row by its verdict: green, red or yellow. A row that failed is red, too;
+// another one without a verdict is faint, and the running one has no colour (NULL).
 static const char *state_colour(const struct suite_row *r)
 {
     if (r->state == SUITE_FAILED)

@@ -12,7 +12,8 @@
 void scale_scenario(struct scenario *s, double scale);
 
 // Refuses what a scenario of somebody else must not name. A scenario names commands, settings and
-// files, so its author could do whatever the user may. Call it before any of these files is opened.
+// files, so its author could do whatever the user may. Call it before any of these files is opened,
+// and with TRUST_OWN only for a file that is not the user's own; it then counts as TRUST_PLAIN.
 // ERR_USAGE names the place, and what would be run. Values that the user's own options give are not
 // checked.
 MUST_USE bool trust_check(
