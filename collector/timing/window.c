@@ -8,8 +8,8 @@
 // at the time of the second. So it may wait this much longer than its timeout, but not less.
 #define SOON_NS (40 * NS_PER_MS)
 
-// The longest time between two looks that follow each other: the longest pause of flow.c, and the
-// time for an answer.
+// The longest time between two looks that follow each other while up to 500 tokens wait (flow.h):
+// LONGEST_NS of flow.c, and 25 ms for the answer.
 #define APART_NS (75 * NS_PER_MS)
 
 // What is known of an id: it was announced, a read showed it without an announcement, or it was
