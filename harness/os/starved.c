@@ -182,8 +182,8 @@ static bool has_role(const char *title, const char *role)
 }
 
 // Returns whose the process is, judged by itself: add_process_times counts what a collector's own
-// processes have started as the collector's. A collector leads a process group. The title of a backend names the
-// role that it serves; the title of any other program begins with its path.
+// processes have started as the collector's. A collector leads a process group. The title of a
+// backend names the role that it serves; the title of any other program begins with its path.
 static enum owner find_process_owner(
     const struct starved *s, pid_t pid, const struct process_stat *stat, const char *title)
 {

@@ -293,8 +293,9 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     if (check_awake_ns(c, instance, emptied_ns - NS_PER_MS, emptied_ns) <
         NS_PER_MS - c->r->slack_ns / 2)
         return true;
-    // The look for this line may have shown tokens long before their announcements arrived, so that
-    // the collector had to treat them as tokens that nobody announced.
+    // The look for this line may have shown tokens long before their announcements arrived. The
+    // collector then had to treat them as unannounced: it lets them wait from the look before on,
+    // which may be earlier than they came.
     if (check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel)
         return true;
     // Without stalls and waits for a processor, the announcement would have come in the usual time.

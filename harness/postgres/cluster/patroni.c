@@ -141,7 +141,8 @@ static bool set_password(const struct patroni *p, const char *data, struct err *
     if (pipe2(in, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
     int len = snprintf(sql, sizeof sql, "ALTER ROLE mailproof PASSWORD '%s'\n", p->at.password);
-    bool ok = write(in[1], sql, (size_t)len) == len;
+    bool ok =
+        write(in[1], sql, (size_t)len) == len || err_sys(e, ERR_SYSTEM, "cannot write to a pipe");
     close(in[1]);
     // A single-user server listens nowhere, so nobody can connect before there is a password.
     spec.argv = (const char *const[]){program, "--single", "-D", data, "postgres", NULL};
