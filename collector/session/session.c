@@ -418,7 +418,8 @@ const char *session_advice(
 {
     if (session_remedy(sqlstate) != REMEDY_COMPLAIN)
         return "";
-    // A session that is not up yet was refused access to the database; no migration can grant that.
+    // A session that is not up yet was refused access to the database, which the role
+    // mailroom_collector does not give.
     if (!s->up || strcmp(sqlstate, INSUFFICIENT_PRIVILEGE) != 0)
         return "; it is tried again until somebody corrects it";
     snprintf(text, SESSION_ADVICE_LEN,

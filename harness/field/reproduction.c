@@ -51,8 +51,9 @@ static bool wait_for_installer(pid_t pid, int *status, struct err *e)
 
 // Runs the installer. Its progress goes to mailproof's standard error. If it fails, returns false
 // with ERR_SKIP; the first line of its standard output is the reason.
-static bool run_installer(const char *const *argv, char *reason, size_t size, struct err *e)
+static bool run_installer(const char *const *argv, struct err *e)
 {
+    char reason[400];
     struct process_spec spec = PROCESS_SPEC_INIT;
     FILE *out = tmpfile();
     int status = 0;
@@ -67,8 +68,8 @@ static bool run_installer(const char *const *argv, char *reason, size_t size, st
     pid_t pid = process_start(&spec, e);
     bool ok = pid > 0 && wait_for_installer(pid, &status, e);
     rewind(out);
-    if (ok && !fgets(reason, (int)size, out))
-        snprintf(reason, size, "%s failed", argv[0]);
+    if (!fgets(reason, sizeof reason, out))
+        snprintf(reason, sizeof reason, "%s failed", argv[0]);
     fclose(out);
     reason[strcspn(reason, "\n")] = '\0';
     if (ok && (!WIFEXITED(status) || WEXITSTATUS(status) != 0))
@@ -80,7 +81,7 @@ static bool run_installer(const char *const *argv, char *reason, size_t size, st
 static bool install_manifest(
     const struct manifest *m, const char *all, const char *to, struct err *e)
 {
-    char script[PATH_MAX], npm[PATH_MAX], real[PATH_MAX], reason[400] = "";
+    char script[PATH_MAX], npm[PATH_MAX], real[PATH_MAX];
     // The script's arguments: the copy, the npm folder relative to `all`, and Debian packages.
     const char *argv[ARGS_MAX] = {script, to, MANIFEST_NONE};
     size_t count = 3;
@@ -97,7 +98,7 @@ static bool install_manifest(
     }
     for (char **package = m->debian; *package && count + 1 < ARGS_MAX; package++)
         argv[count++] = *package;
-    if (run_installer(argv, reason, sizeof reason, &why))
+    if (run_installer(argv, &why))
         return true;
     return err_set(e, why.kind, "%s cannot be installed: %s", m->name, why.text);
 }

@@ -252,10 +252,11 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
     return ok;
 }
 
-// Compares a delivery with the database. Returns true when it is found to be forged, and adds a
-// note that says how. A delivery is forged when it differs from what the database holds. It is
-// forged, too, when it prints a name that the wire format cannot carry, even if its line can be
-// read. Sets d->before_rename for a delivery with the names from before a change of the account.
+// Compares a delivery of a known token with the database. Returns true when it is found to be
+// forged, and adds a note that says how. A delivery is forged when it differs from what the
+// database holds. It is forged, too, when it prints a name that the wire format cannot carry, even
+// if its line can be read. Sets d->before_rename for a delivery with the names from before a change
+// of the account.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char differing[40]; // names of the fields that differ

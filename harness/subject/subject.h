@@ -214,7 +214,7 @@ bool subject_failed(struct subject *s, struct err *e);
 
 // True when the collector did something that ends the run: it ended too often without a line, it
 // flooded its output or its log, or the last collector ended and is not to be started again. The
-// reason is in e.
+// reason is in e, which may be NULL.
 bool subject_gave_up(struct subject *s, struct err *e);
 
 // Returns how many tokens were read so far in whole lines; the progress line shows the number.

@@ -26,7 +26,7 @@ struct model {
     int64_t timeout_ns;
     const struct queries *queries; // query times, for which queries_ready was called
     double budget_per_s;           // e-mails per second; 0: no budget holds the sender back
-    int64_t period_ns;
+    int64_t period_ns;             // how long the load lasts; with `ends`, its phases once
     bool ends; // true: no token arrives after the period; false: the load goes on and may fill the
                // last batch
     uint64_t seed;

@@ -86,8 +86,9 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
         &h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
-// Returns why this line may be older than the last attempt, which another instance wrote: its own
-// reader was kept away since before the last attempt was read. CAUSE_NONE: it was not.
+// Returns why this line may be older than the last attempt, which another process wrote: its own
+// reader was kept away from before the last attempt was read until this line was. CAUSE_NONE: it
+// was not.
 static struct cause left_unread_by(const struct chain *h, const struct delivery *d)
 {
     const struct ledger *l = h->c->l;
@@ -96,9 +97,10 @@ static struct cause left_unread_by(const struct chain *h, const struct delivery 
     int instance = l->log->processes[line->process].instance;
     const struct strike *k = NULL;
 
-    while (
-        line->process != last->process && (k = timeline_strike(&h->c->timeline, k, instance,
-                                               line->read_ns - h->c->r->slack_ns, last->read_ns)))
+    if (line->process == last->process)
+        return CAUSE_IS_NONE;
+    while ((k = timeline_strike(
+                &h->c->timeline, k, instance, line->read_ns - h->c->r->slack_ns, last->read_ns)))
         if (k->verb->takes & THING_READER)
             return k->cause;
     return CAUSE_IS_NONE;
