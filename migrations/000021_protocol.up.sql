@@ -1206,11 +1206,15 @@ BEGIN
     INTO epoch_, holder_, progress
     FROM here.jobs AS j WHERE j.job_type = q;
     waits := EXISTS (SELECT FROM here.deliveries AS d WHERE d.queue = q AND d.owner = 0
-        AND d.due <= clock_timestamp())
-        OR state <> 'ours' AND (EXISTS (SELECT FROM here.mailroom_walk(q, 1, NULL, 0))
+        AND d.due <= clock_timestamp());
+    -- A statement of its own: the server locks all tables of a statement, whatever it reads, and
+    -- while somebody else has locked accounts, a lease must be renewed all the same.
+    IF state <> 'ours' AND NOT waits THEN
+        waits := EXISTS (SELECT FROM here.mailroom_walk(q, 1, NULL, 0))
             OR EXISTS (SELECT FROM here.mailroom_locks() AS l
                 JOIN here.owners AS o ON o.owner = l.key
-                       WHERE o.queue = q AND l.mode = 'ShareLock'));
+                       WHERE o.queue = q AND l.mode = 'ShareLock');
+    END IF;
     lanes := (SELECT string_agg(array_to_string(c.actions, '+'), ',' ORDER BY l.lane)
               FROM generate_series(1, cardinality(enum_range(NULL::here.token_action))) AS l (lane),
                    LATERAL (SELECT x.actions FROM here.cursors AS x WHERE x.queue = q

@@ -385,6 +385,27 @@ def the_gone_are_freed_unless_they_come_back():
     assert b.take(10) == logins(1, 4) and len(b.peers()) == 1
 
 
+def who_has_something_in_hand_does_not_wait_for_accounts():
+    for mode in ("shared", "leased", "cursor"):
+        fresh()
+        c, other = Collector(1, mode), connect()
+        insert(1, 2)
+        c.take(1)
+        c.die()
+        other.autocommit = False
+        rows(other, "LOCK TABLE accounts")
+        c.session, c.epoch = connect(), None
+        rows(c.session, "SET lock_timeout = '1s'")
+        first = c.peers()[0]
+        assert (first.state, first.waits) == ("ours", False), "it joins"
+        c.epoch = first.epoch_
+        assert c.peers()[0].state == "ours", "it renews its lease"
+        (line, nonce), = c.lines
+        assert [(r.line, r.nonce) for r in c.settle([], in_doubt=[])] == [(line, nonce)]
+        assert c.settle(c.lines) == [], "it settles"
+        other.rollback()
+
+
 def only_one_has_a_queue_in_cursor_mode():
     a = Collector(1, "cursor")
     b = Collector.__new__(Collector)
@@ -653,7 +674,7 @@ for test in (a_look_takes_no_number, lines_are_full_or_alone, what_cannot_be_sen
              repeatable_read_ends_in_an_error, a_read_writes_nothing, reads_go_on_behind_lines_that_are_not_settled,
              a_read_shows_what_is_passed_over, a_read_fails_when_the_queue_is_lost, the_order_outlives_two_deaths,
              what_is_given_back_comes_first, a_long_line_is_divided, a_long_line_is_consumed_in_parts, a_line_has_a_random_number,
-             the_gone_are_freed_unless_they_come_back, only_one_has_a_queue_in_cursor_mode, answers_count_once,
+             the_gone_are_freed_unless_they_come_back, who_has_something_in_hand_does_not_wait_for_accounts, only_one_has_a_queue_in_cursor_mode, answers_count_once,
              answers_leave_the_rest_of_their_lines, a_late_answer_is_recorded, an_answer_counts_for_its_line_only,
              a_mode_that_changes_meanwhile_is_noticed, a_secret_of_another_length_is_not_sent,
              all_characters_are_judged_alike, who_dies_with_answers_open_has_tried, the_largest_line_may_fail_as_a_whole,
