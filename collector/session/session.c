@@ -151,7 +151,7 @@ static void on_notice(void *context, const PGresult *notice)
 
 bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, struct err *e)
 {
-    *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns};
+    *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns, .now_ns = now_ns};
     s->conn = start_session(url, skip);
     if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
         return connection_lost(s, e);
@@ -194,14 +194,9 @@ bool session_silent(const struct session *s, int64_t now_ns)
 
 int64_t session_deadline_ns(const struct session *s)
 {
-    int64_t deadline = CLOCK_NEVER;
-
     if (s->conn && !s->up)
         return s->connect_deadline_ns;
-    for (int i = 0; i < s->count; i++)
-        deadline =
-            clock_min(deadline, s->requests[(s->first + i) % SESSION_REQUESTS_MAX].deadline_ns);
-    return deadline;
+    return s->count > 0 ? s->requests[s->first].deadline_ns : CLOCK_NEVER;
 }
 
 // Sends what the socket takes; the owner polls for room while `flushing` is set.
@@ -251,6 +246,7 @@ static bool pump_traffic(struct session *s, int64_t now_ns, struct err *e)
 
 bool session_pump(struct session *s, int64_t now_ns, struct err *e)
 {
+    s->now_ns = now_ns;
     if (!s->conn)
         return true;
     if (!(s->up ? pump_traffic(s, now_ns, e) : pump_connect(s, now_ns, e)))
@@ -268,8 +264,8 @@ static bool finish_request(struct session *s, int sent, int tag, int64_t deadlin
     if (sent != 1 || PQpipelineSync(s->conn) != 1)
         return connection_lost(s, e);
     assert(s->count < SESSION_REQUESTS_MAX);
-    s->requests[(s->first + s->count) % SESSION_REQUESTS_MAX] =
-        (struct session_request){.tag = tag, .deadline_ns = deadline_ns};
+    s->requests[(s->first + s->count) % SESSION_REQUESTS_MAX] = (struct session_request){
+        .tag = tag, .patience_ns = deadline_ns - s->now_ns, .deadline_ns = deadline_ns};
     s->count++;
     return flush(s, e);
 }
@@ -318,6 +314,17 @@ bool session_awaits(const struct session *s, int tag)
     return false;
 }
 
+// Takes the oldest request, which is answered, out of the list. The server can begin with the next
+// one only now.
+static void end_request(struct session *s)
+{
+    s->first = (s->first + 1) % SESSION_REQUESTS_MAX;
+    s->count--;
+    struct session_request *next = &s->requests[s->first];
+    if (s->count > 0 && next->deadline_ns != CLOCK_NEVER)
+        next->deadline_ns = clock_max(next->deadline_ns, s->silence_ns + next->patience_ns);
+}
+
 // The answer to a request is its result, then NULL, then its sync. The commit comes with the sync
 // and may still fail. So a result is held until the sync, and an error of the commit takes its
 // place. An error in place of the result is given out at once, because no sync follows an error
@@ -341,8 +348,7 @@ bool session_take(struct session *s, struct session_reply *out)
             PQclear(result);
             out->result = s->held;
             s->held = NULL;
-            s->first = (s->first + 1) % SESSION_REQUESTS_MAX;
-            s->count--;
+            end_request(s);
             if (!out->result) // the request has failed, and its error was given out before
                 continue;
             return true;

@@ -2,9 +2,12 @@
 //
 // libpq in pipeline mode: every request travels with a sync of its own, so each request is a
 // transaction by itself, and a failed one makes no other fail. Requests are kept in a
-// first-in-first-out list, and each answer comes back with the tag of its request. Every request
-// has a deadline. When a deadline passes, the connection counts as dead, because a server that
-// answers too late is of no use.
+// first-in-first-out list, and each answer comes back with the tag of its request.
+//
+// Every request has a deadline. When it passes, the connection counts as dead, because a server
+// that answers too late is of no use. The server begins with a request when it has answered the one
+// before. So only the oldest request can be late, and each one has, from the answer before it on,
+// as much time as it had when it was sent.
 //
 // The owner polls session_fd for session_events and calls session_pump; any function that fails
 // with ERR_CONNECTION leaves a session that can only be closed.
@@ -18,6 +21,7 @@
 
 struct session_request {
     int tag;
+    int64_t patience_ns; // from when the server can begin with it until the deadline
     int64_t deadline_ns;
 };
 
@@ -34,6 +38,7 @@ struct session {
     PGresult *held;     // an answer whose commit is not confirmed yet; NULL: none
     bool flushing;      // libpq holds bytes that the socket did not take yet
     int64_t silence_ns; // since when nothing was heard from the server
+    int64_t now_ns;     // when the session was opened or pumped last
 };
 
 // Parameters of a request, as text; NULL is SQL's null.
@@ -76,7 +81,7 @@ int session_fd(const struct session *s); // -1 when closed
 short session_events(const struct session *s);
 // True when a deadline has passed, and nothing was heard from the server for at least a second.
 bool session_silent(const struct session *s, int64_t now_ns);
-// Returns when the next deadline passes; CLOCK_NEVER: there is none.
+// Returns when the deadline of the oldest request passes; CLOCK_NEVER: there is none.
 int64_t session_deadline_ns(const struct session *s);
 
 // Does what can be done without waiting: goes on connecting, sends, receives.
