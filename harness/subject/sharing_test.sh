@@ -33,6 +33,9 @@ main()
     until_true "SELECT count(*) = 500 FROM mailroom_status WHERE state = 'sent'"
     until_true "SELECT count(*) = 0 FROM deliveries"
     until_true "SELECT count(*) = 2 FROM owners WHERE owner <> 0" # the killed one is forgotten
+    # Whoever asks for the next line knows that the last one is settled, and ends with 0.
+    until_true "SELECT count(*) = 2 FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND query LIKE '%FROM mailroom_take(%'"
     for name in b c; do
         pid=$(cat "$server_dir/$name.pid")
         kill -TERM "$pid"
