@@ -132,7 +132,7 @@ static void name_owners(const char *option, struct err *e)
 // Runs a subcommand, whose name is argv[0], or prints its help. Returns the exit code.
 static int run_subcommand(const struct command *c, int argc, char **argv)
 {
-    struct options o FREED_BY(options_fini);
+    struct options o FREED_BY(options_fini) = {0};
     struct err e = {0};
     int code;
 

@@ -31,7 +31,8 @@ struct err {
 
 #define MUST_USE __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
-// Behind a local variable: fini(&variable) is called when its block is left, in whatever way.
+// Behind a local variable, which must be initialized there: fini(&variable) is called when its
+// block is left, in whatever way.
 #define FREED_BY(fini) __attribute__((cleanup(fini)))
 
 // Fills *e and returns false, so that a caller can `return err_set(e, …)`.

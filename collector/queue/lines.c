@@ -58,8 +58,8 @@ void lines_drop(struct line *line)
         .text = line->text, .place = line->place, .tokens = line->tokens, .room = line->room};
 }
 
-// Returns a free line or, where there is none, the one that has been over for longest. NULL: all
-// are in use.
+// Returns a free line or, where there is none, of those that are over the one that was taken first.
+// NULL: all are in use.
 static struct line *find_room(struct lines *l)
 {
     struct line *best = NULL;

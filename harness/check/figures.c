@@ -77,7 +77,7 @@ static void put_latencies(struct result *r, enum metric_id first, const struct h
 // that waits for a retry has no final answer yet.
 static void put_outcome_latencies(struct result *r, const struct ledger *l)
 {
-    struct histogram h FREED_BY(histogram_fini);
+    struct histogram h FREED_BY(histogram_fini) = {0};
 
     histogram_init(&h, 60 * NS_PER_S);
     for (size_t i = 0; i < l->log->delivery_count; i++) {

@@ -114,7 +114,8 @@ static void begin_step(struct interval *i, const struct steps *s, size_t step)
 
 void intervals_each_step(const struct ledger *l, int64_t step_ns, intervals_use *use, void *arg)
 {
-    struct histogram from_intended FREED_BY(histogram_fini), from_commit FREED_BY(histogram_fini);
+    struct histogram from_intended FREED_BY(histogram_fini) = {0};
+    struct histogram from_commit FREED_BY(histogram_fini) = {0};
     struct interval i = {.from_intended = &from_intended, .from_commit = &from_commit};
     int64_t whole_ns = l->drain_end_ns - l->start_ns;
     struct steps s = {
@@ -155,7 +156,8 @@ static void add_interval_phase(
 
 void intervals_each_phase(const struct ledger *l, intervals_use *use, void *arg)
 {
-    struct histogram from_intended FREED_BY(histogram_fini), from_commit FREED_BY(histogram_fini);
+    struct histogram from_intended FREED_BY(histogram_fini) = {0};
+    struct histogram from_commit FREED_BY(histogram_fini) = {0};
     int64_t from_ns = 0;
     uint32_t token = 0;
 

@@ -332,9 +332,9 @@ static void judge_expectations(struct result *r, const struct ledger *l,
 
 // --- reasons -------------------------------------------------------------------
 
-// Adds a reason for each fault of the scenario that found nobody to hit at any of its times. A
-// repeated fault may find nobody at some of them.
-static void add_faults_without_victim(struct result *r, const struct ledger *l)
+// Adds a reason for each fault of the scenario that could not strike at any of its times. A
+// repeated fault may be unable at some of them.
+static void add_faults_that_never_struck(struct result *r, const struct ledger *l)
 {
     const struct scenario *s = l->scenario;
 
@@ -346,8 +346,8 @@ static void add_faults_without_victim(struct result *r, const struct ledger *l)
                         l->faults[k].left_out == LEFT_OUT_CANNOT_STRIKE;
         }
         if (left_out > 0 && left_out == planned)
-            result_reason(r, "%s found nothing to hit at any of its %zu %s",
-                s->faults[i].verb->name, planned, NOUN(planned, "time", "times"));
+            result_reason(r, "%s could not strike at any of its %zu %s", s->faults[i].verb->name,
+                planned, NOUN(planned, "time", "times"));
     }
 }
 
@@ -398,7 +398,7 @@ static void add_reasons(
             ledger_seconds(l, l->load_end_ns), (double)l->plan->end_ns / NS_PER_S);
     // In a run that ended early, the faults that were still to come are not missed.
     if (!check_ended_early(in)) {
-        add_faults_without_victim(r, l);
+        add_faults_that_never_struck(r, l);
         add_failed_faults(r, l);
     }
     if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)

@@ -144,7 +144,7 @@ static void print_counts(const char *dir, const struct gathered *g, const struct
 static int check_all(const char *dir, const struct options *o)
 {
     struct counts counts = {0};
-    struct gathered g FREED_BY(gather_fini);
+    struct gathered g FREED_BY(gather_fini) = {0};
     int worst = EXIT_OK;
     struct err e;
 

@@ -45,7 +45,7 @@ static void choose_files(struct options *shard_options, const struct options *o)
 static int run_shards_command(
     size_t command, char **words, int count, const struct merged *m, const struct options *o)
 {
-    struct options shard_options FREED_BY(options_fini);
+    struct options shard_options FREED_BY(options_fini) = {0};
     struct err e = {0};
     int code;
 

@@ -67,7 +67,7 @@ static bool render_folder(const char *path, const struct options *o, struct err 
 // rendered.
 static int render_all(const char *dir, const struct options *o)
 {
-    struct gathered g FREED_BY(gather_fini);
+    struct gathered g FREED_BY(gather_fini) = {0};
     struct err e = {0};
     size_t without_history = 0;
     int code = EXIT_OK;

@@ -21,7 +21,7 @@ static bool read_result(struct observed *o, struct buf *csv, const char *folder,
 
 static bool take_run(struct slopes *s, const char *folder, struct err *e)
 {
-    struct observed o FREED_BY(observed_fini);
+    struct observed o FREED_BY(observed_fini) = {0};
     struct buf csv;
 
     bool ok = read_result(&o, &csv, folder, e) &&
@@ -32,7 +32,7 @@ static bool take_run(struct slopes *s, const char *folder, struct err *e)
 
 static bool take_segment(struct slopes_segment *segment, const char *folder, struct err *e)
 {
-    struct observed o FREED_BY(observed_fini);
+    struct observed o FREED_BY(observed_fini) = {0};
     struct buf csv;
 
     bool ok = read_result(&o, &csv, folder, e);
@@ -45,7 +45,7 @@ static bool take_segment(struct slopes_segment *segment, const char *folder, str
 // Takes all results below a folder as the segments of one soak.
 static bool take_soak(struct slopes *s, const char *dir, struct err *e)
 {
-    struct gathered g FREED_BY(gather_fini);
+    struct gathered g FREED_BY(gather_fini) = {0};
     struct slopes_segment *segments FREED_BY(memory_free) = NULL;
 
     bool ok = gather_results(&g, dir, e) &&

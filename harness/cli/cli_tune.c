@@ -30,7 +30,7 @@ static void take_latency(struct tune_pair *p, const struct histogram *h)
 
 static bool simulate_pair(struct tuning *t, struct tune_pair *p, struct err *e)
 {
-    struct model_result r FREED_BY(model_result_fini);
+    struct model_result r FREED_BY(model_result_fini) = {0};
 
     t->model.limit = p->limit;
     t->model.timeout_ns = p->timeout_ns;

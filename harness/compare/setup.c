@@ -274,7 +274,7 @@ static bool add_run_folder(struct side *s, const char *folder, struct err *e)
 
 bool collect_runs(struct side *s, const char *path, struct err *e)
 {
-    struct gathered g FREED_BY(gather_fini);
+    struct gathered g FREED_BY(gather_fini) = {0};
     bool ok = gather_results(&g, path, e) || err_prefix(e, "compare");
 
     for (size_t i = 0; ok && i < g.count; i++)

@@ -291,7 +291,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
 
 bool finding_reproduce(const struct options *o, const char *id, int *code, struct err *e)
 {
-    struct field_finding f FREED_BY(finding_fini);
+    struct field_finding f FREED_BY(finding_fini) = {0};
     struct tries all = {0};
     bool ok = finding_load(&f, id, e);
 

@@ -279,7 +279,7 @@ static json_t *findings_json(struct err *e)
     bool ok = finding_ids(&ids, e);
 
     for (size_t i = 0; ok && ids[i]; i++) {
-        struct field_finding f FREED_BY(finding_fini);
+        struct field_finding f FREED_BY(finding_fini) = {0};
         ok = finding_load(&f, ids[i], e);
         // If any finding cannot be read, no site is made: silently leaving it out would acquit the
         // queue.

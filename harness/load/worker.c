@@ -281,7 +281,7 @@ static bool serve_job(struct job *j, struct err *e)
     bool ok = read_plan_in_folder(j, e);
     // The run waits for "ready" and shows any other line as the reason.
     if (!ok && !channel_say(&j->channel, &ignored, "%.300s", e->text))
-        channel_close(&j->channel);
+        channel_close(&j->channel); // nobody listens any more
     return ok && await_run_line(j, e) && forbid_credentials(j->conninfo, e) && carry_out_load(j, e);
 }
 

@@ -24,7 +24,7 @@ static int64_t latency_ns(uint64_t *state)
 // values to `all`.
 static void add_interval(struct buf *log, struct histogram *all, int second, uint64_t *random)
 {
-    struct histogram h FREED_BY(histogram_fini);
+    struct histogram h FREED_BY(histogram_fini) = {0};
     struct err e;
 
     histogram_init(&h, 0);
@@ -48,7 +48,7 @@ static void save_sample(const struct buf *content, const char *path)
 int main(int argc, char **argv)
 {
     uint64_t random = 42;
-    struct histogram all FREED_BY(histogram_fini);
+    struct histogram all FREED_BY(histogram_fini) = {0};
     struct buf log FREED_BY(buf_fini) = BUF_INIT(16 << 20);
     struct buf distribution FREED_BY(buf_fini) = BUF_INIT(1 << 20);
     struct err e;

@@ -83,7 +83,7 @@ static void kill_marked_processes(const char *mark)
 
     for (int i = 0; i < looks_max; i++) {
         pid_t pid = find_marked_process(mark);
-        if (pid == 0 || kill(pid, SIGKILL) != 0)
+        if (pid == 0 || (kill(pid, SIGKILL) != 0 && errno != ESRCH))
             return;
         usleep(1000); // a killed process is still found until it has ended
     }

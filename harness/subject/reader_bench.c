@@ -83,7 +83,7 @@ static bool run_bench(uint32_t tokens, double *spent_s)
 {
     enum { PART = 100000 };
     const struct process_record process = {.pid = 1};
-    struct reader r FREED_BY(reader_fini);
+    struct reader r FREED_BY(reader_fini) = {0};
     struct buf text FREED_BY(buf_fini) = BUF_INIT(64 << 20);
     struct buf pending FREED_BY(buf_fini) = BUF_INIT(READER_LINE_MAX);
     struct err e;

@@ -1,5 +1,6 @@
-// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has one interval for
-// each second, which together make up the whole run, and one for each phase.
+// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has an interval for
+// each second, which together make up the whole run, with the latencies from the intended time and
+// from the commit; and one for each phase from the intended time, which a closed loop has not.
 #include "report/report.h"
 
 #include "check/intervals.h"

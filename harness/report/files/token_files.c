@@ -191,7 +191,7 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
 
 static bool write_jsonl(const struct report *r, FILE *out, struct err *e)
 {
-    struct deliveries d FREED_BY(deliveries_fini);
+    struct deliveries d FREED_BY(deliveries_fini) = {0};
     bool ok = true;
 
     deliveries_make(&d, r->ledger);
