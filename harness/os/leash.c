@@ -20,60 +20,56 @@
 
 #include "os/process.h"
 
-#define FAMILY_MAX 4096
-
 static const int64_t stop_limit_ns = 5 * NS_PER_S;
+static const useconds_t look_again_us = 1000;
 
-static pid_t family[FAMILY_MAX];
-
-// Finds all descendants of this process, parents before their children.
-static size_t find_descendants(void)
+// Stops all descendants. Returns how many there are; the caller frees *family. A stopped process
+// starts no child, so when a look finds the same processes as the one before, all of them stand
+// still.
+static size_t freeze_family(pid_t **family)
 {
-    size_t count = process_children(getpid(), family, FAMILY_MAX);
-
-    for (size_t i = 0; i < count; i++)
-        count += process_children(family[i], family + count, FAMILY_MAX - count);
-    return count;
-}
-
-// Stops all descendants and returns their number. A stopped process starts no child, so when a pass
-// finds no new process, all of them stand still.
-static size_t freeze_family(void)
-{
-    size_t before, count = 0;
+    bool same;
+    size_t count = process_descendants(getpid(), family);
 
     do {
-        before = count;
-        count = find_descendants();
+        pid_t *before FREED_BY(memory_free) = *family;
+        size_t before_count = count;
         for (size_t i = 0; i < count; i++) {
-            kill(family[i], SIGSTOP);
-            process_wait_stopped(family[i], clock_now_ns() + stop_limit_ns);
+            kill(before[i], SIGSTOP);
+            process_wait_stopped(before[i], clock_now_ns() + stop_limit_ns);
         }
-    } while (count != before);
+        count = process_descendants(getpid(), family);
+        same = count == before_count &&
+               (count == 0 || memcmp(*family, before, count * sizeof *before) == 0);
+    } while (!same);
     return count;
 }
 
-// Reaps the children that have ended; with flags 0 waits for all of them to end. Returns true when
-// no child is left.
-static bool reap_children(int flags)
+// Reaps the children that have ended. Returns true when no child is left.
+static bool reap_children(void)
 {
     pid_t pid;
 
     do
-        pid = waitpid(-1, NULL, flags);
+        pid = waitpid(-1, NULL, WNOHANG);
     while (pid > 0 || (pid < 0 && errno == EINTR));
     return pid < 0 && errno == ECHILD;
 }
 
 // Kills and reaps all descendants. Those whose parent dies become children of the leash, so it
-// reaps them, too.
+// reaps them, too. A process that starts another and ends at once may escape a look, so this looks
+// until nobody is left.
 static void kill_family(void)
 {
-    size_t count = freeze_family();
-
-    for (size_t i = 0; i < count; i++)
-        kill(family[i], SIGKILL);
-    reap_children(0);
+    for (;;) {
+        pid_t *family FREED_BY(memory_free) = NULL;
+        size_t count = freeze_family(&family);
+        for (size_t i = 0; i < count; i++)
+            kill(family[i], SIGKILL);
+        if (reap_children())
+            return;
+        usleep(look_again_us);
+    }
 }
 
 // Starts the program with no signal blocked. The kernel kills it when the leash dies. Returns its
@@ -104,7 +100,7 @@ static int watch_child(const sigset_t *signals)
             kill_family();
             return 0;
         }
-        if (signal == SIGCHLD && reap_children(WNOHANG))
+        if (signal == SIGCHLD && reap_children())
             return 1;
     }
 }

@@ -374,6 +374,50 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     return find_processes(parent, -1, pids, max);
 }
 
+struct kin {
+    pid_t pid, parent;
+};
+
+// Lists all processes. Returns how many there are; the caller frees *all.
+static size_t list_processes(struct kin **all)
+{
+    DIR *proc = opendir("/proc");
+    size_t count = 0;
+    struct dirent *entry;
+
+    *all = NULL;
+    while (proc && (entry = readdir(proc)) != NULL) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        struct process_stat stat;
+        if (pid <= 0 || !process_stat(pid, &stat))
+            continue;
+        memory_grow(all, count, 1, sizeof **all);
+        (*all)[count++] = (struct kin){pid, stat.parent};
+    }
+    if (proc)
+        closedir(proc);
+    return count;
+}
+
+size_t process_descendants(pid_t ancestor, pid_t **pids)
+{
+    struct kin *all FREED_BY(memory_free) = NULL;
+    size_t all_count = list_processes(&all), count = 0, next = 0;
+
+    *pids = NULL;
+    // Add the children of the ancestor, and then those of each process that was added.
+    for (pid_t parent = ancestor;; parent = (*pids)[next++]) {
+        for (size_t i = 0; i < all_count; i++) {
+            if (all[i].parent != parent)
+                continue;
+            memory_grow(pids, count, 1, sizeof **pids);
+            (*pids)[count++] = all[i].pid;
+        }
+        if (next == count)
+            return count;
+    }
+}
+
 bool process_signal_group(pid_t leader, int signal)
 {
     bool reached = kill(-leader, signal) == 0;

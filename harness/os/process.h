@@ -61,6 +61,11 @@ bool process_signal_group(pid_t leader, int signal);
 // Finds the children of a process in /proc, at most max. Returns how many it found.
 size_t process_children(pid_t parent, pid_t *pids, size_t max);
 
+// Finds all descendants of a process in one look at /proc, parents before their children. Returns
+// how many there are. free() *pids, which is NULL for none. While processes start and end, some may
+// be missing.
+size_t process_descendants(pid_t ancestor, pid_t **pids);
+
 // Returns the pid that the process has in its innermost pid namespace, such as a container's; 0:
 // the process is gone.
 pid_t process_inner_pid(pid_t pid);

@@ -1,4 +1,5 @@
 // A program on a leash dies with it, even when it has become a daemon.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 #include "os/process.h"
 
 #define DAEMONS 2
+#define MANY 4100
 
 static const int64_t limit_ns = 60 * NS_PER_S;
 
@@ -73,6 +75,52 @@ static void term_ends_daemons_too(void **state)
         assert_false(process_alive(pids[i]));
 }
 
+// Starts a shell on a leash, with MANY children that read from `in`. Returns the leash when they
+// are all there, or when the shell has ended because the system has not so many processes.
+static pid_t start_many(int in, pid_t *shell, size_t *count)
+{
+    static const char family[] = "exec 3<&0; i=0; "
+                                 "while [ $i -lt $0 ]; do i=$((i + 1)); read x <&3 & done; wait";
+    char program[PATH_MAX], many[20];
+    pid_t *pids FREED_BY(memory_free) = memory_zeroed(MANY, sizeof *pids);
+    struct process_spec spec = PROCESS_SPEC_INIT;
+    struct err e;
+
+    snprintf(many, sizeof many, "%d", MANY);
+    assert_true(path_sibling(program, "../bin/mailproof-leash", &e));
+    spec.argv = (const char *const[]){program, "sh", "-c", family, many, NULL};
+    spec.in = in;
+    spec.death_signal = SIGTERM;
+    pid_t leash = process_start(&spec, &e);
+    assert_true(leash > 0);
+    while (process_children(leash, shell, 1) != 1)
+        usleep(1000);
+    do
+        *count = process_children(*shell, pids, MANY);
+    while (*count < MANY && process_alive(*shell));
+    return leash;
+}
+
+static void term_ends_any_number(void **state)
+{
+    pid_t shell, *left FREED_BY(memory_free) = NULL;
+    int in[2], status;
+    size_t count;
+
+    // When this test breaks off, nobody holds the other end, and the children end.
+    assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+    pid_t leash = start_many(in[0], &shell, &count);
+    kill(leash, SIGTERM);
+    assert_true(process_wait(leash, CLOCK_NEVER, &status));
+    close(in[0]);
+    close(in[1]);
+    if (count < MANY)
+        skip(); // the system has not so many processes
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    // What escapes the leash becomes ours.
+    assert_int_equal(process_descendants(getpid(), &left), 0);
+}
+
 static void the_parents_death_ends_it(void **state)
 {
     pid_t pids[DAEMONS + 2], leash = 0;
@@ -115,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(term_ends_daemons_too),
+        cmocka_unit_test(term_ends_any_number),
         cmocka_unit_test(the_parents_death_ends_it),
         cmocka_unit_test(it_ends_when_nobody_is_left),
     };
