@@ -117,6 +117,19 @@ enum err_kind path_err_kind(void)
                                                                                     : ERR_SYSTEM;
 }
 
+// Makes one folder, unless it is there. False with errno when that is not possible.
+static bool make_folder(const char *path)
+{
+    struct stat st;
+
+    if (mkdir(path, 0777) == 0)
+        return true;
+    if (errno != EEXIST || stat(path, &st) != 0)
+        return false;
+    errno = ENOTDIR;
+    return S_ISDIR(st.st_mode);
+}
+
 bool path_make(const char *dir, struct err *e)
 {
     char path[PATH_MAX];
@@ -129,7 +142,7 @@ bool path_make(const char *dir, struct err *e)
             continue;
         char end = *p;
         *p = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        if (!make_folder(path))
             return err_sys(e, path_err_kind(), "cannot make the folder %s", path);
         *p = end;
         if (end == '\0')

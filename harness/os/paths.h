@@ -21,7 +21,8 @@ MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, s
 // reason.
 enum err_kind path_err_kind(void);
 
-// Makes a folder and the missing ones above it. ERR_USAGE: this user may not make it there.
+// Makes a folder and the missing ones above it. ERR_USAGE: this user may not make it there, or a
+// file has its name.
 MUST_USE bool path_make(const char *dir, struct err *e);
 
 // Makes the folder for a file that is to be written, unless it is there.

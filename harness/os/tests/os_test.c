@@ -398,6 +398,23 @@ static void long_paths_are_refused(void **state)
     assert_false(path_make(longer, &e));
 }
 
+static void a_file_is_no_folder(void **state)
+{
+    char name[] = "/tmp/mailproof-os-test-XXXXXX", below[PATH_MAX];
+    struct err e = {0};
+    int fd = mkstemp(name);
+
+    assert_true(fd >= 0);
+    close(fd);
+    assert_true(path_join(below, name, "below", &e));
+    bool made = path_make(name, &e), made_below = path_make(below, &(struct err){0});
+    unlink(name);
+    assert_false(made);
+    assert_false(made_below);
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_non_null(strstr(e.text, "Not a directory"));
+}
+
 // The server's user can write any pid into the notes of its folder. So root kills only processes of
 // that user.
 static void noted_processes_of_others_live_on(void **state)
@@ -467,6 +484,7 @@ int main(void)
         cmocka_unit_test(removing_does_not_follow_links),
         cmocka_unit_test(another_server_with_a_noted_pid_lives),
         cmocka_unit_test(a_file_is_read_whole_or_not_at_all),
+        cmocka_unit_test(a_file_is_no_folder),
         cmocka_unit_test(long_paths_are_refused),
     };
 
