@@ -1,5 +1,7 @@
 #include "report/escape.h"
 
+#include <strings.h>
+
 #include "base/utf8.h"
 
 // True for a character that is shown as it is. XML 1.0 forbids most control characters, U+FFFE and
@@ -32,13 +34,39 @@ void append_escaped(struct buf *out, const char *text)
     }
 }
 
+// True when Markdown would not show the character `at` of the text as it is.
+static bool acts_in_markdown(const char *text, const char *at)
+{
+    if (strchr("\\`*_[]<>|~&!$", *at))
+        return true;
+    // At the start of a line, a heading, a list or a rule could begin.
+    if (at == text)
+        return strchr("#+-=", *at) != NULL;
+    if (at == text + strspn(text, "0123456789"))
+        return *at == '.' || *at == ')';
+    // GitHub makes links of bare addresses, and shows the backslashes in a link.
+    return strncmp(at, "://", 3) == 0 ||
+           (*at == '.' && at - text >= 3 && strncasecmp(at - 3, "www", 3) == 0);
+}
+
 void append_markdown(struct buf *out, const char *text)
 {
-    for (; *text; text++) {
-        if (strchr("\\`*[]<>|~&!", *text))
+    // Blanks at the start of a line could begin a block of code.
+    if (*text == ' ' || *text == '\t')
+        buf_printf(out, "&#%d;", *text++);
+    for (const char *at = text; *at; at++) {
+        if (acts_in_markdown(text, at))
             buf_append_char(out, '\\');
-        buf_append_char(out, *text);
+        buf_append_char(out, *at);
     }
+}
+
+void append_markdown_url(struct buf *out, const char *url)
+{
+    if (strstr(url, "://") && url[strcspn(url, " \t<>")] == '\0')
+        buf_printf(out, "<%s>", url);
+    else
+        append_markdown(out, url);
 }
 
 void append_code(struct buf *out, const char *text)

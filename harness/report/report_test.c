@@ -6,6 +6,7 @@
 #include "os/workdir.h"
 #include "report/pages/charts.h"
 #include "report/pages/glance.h"
+#include "report/escape.h"
 #include "report/gather.h"
 #include "report/pages/index.h"
 #include "report/life.h"
@@ -31,6 +32,43 @@ static void the_command_that_repeats_it(void **state)
     assert_repeats("container", "./mine", "mailproof run 'results/x 1' --collector ./mine");
     assert_repeats(
         "url", "a b's", "mailproof run 'results/x 1' --collector 'a b'\\''s' --postgres CONNINFO");
+}
+
+static void assert_markdown(
+    void (*append)(struct buf *out, const char *text), const char *text, const char *want)
+{
+    struct buf out FREED_BY(buf_fini) = BUF_INIT(1000);
+
+    append(&out, text);
+    assert_string_equal(buf_str(&out), want);
+}
+
+static void markdown_shows_the_text_unchanged(void **state)
+{
+    static const char *const cases[][2] = {
+        {"3 lost, from 1.5 to 2.0 s", "3 lost, from 1.5 to 2.0 s"},
+        {"_a_ *b* ~c~ `d` $e$ \\", "\\_a\\_ \\*b\\* \\~c\\~ \\`d\\` \\$e\\$ \\\\"},
+        {"[a](b) <c> |d| &amp; ![e]", "\\[a\\](b) \\<c\\> \\|d\\| \\&amp; \\!\\[e\\]"},
+        {"# a # b", "\\# a # b"},
+        {"- a - b", "\\- a - b"},
+        {"+ a", "\\+ a"},
+        {"===", "\\==="},
+        {"12. a 3. b", "12\\. a 3. b"},
+        {"1) a", "1\\) a"},
+        {"1", "1"},
+        {"    a", "&#32;   a"},
+        {"\ta", "&#9;a"},
+        {"", ""},
+        {"at https://a.b/c_d: e", "at https\\://a.b/c\\_d: e"},
+        {"www.a_b.c", "www\\.a\\_b.c"},
+        {"a_b@c.d", "a\\_b@c.d"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_markdown(append_markdown, cases[i][0], cases[i][1]);
+    assert_markdown(append_markdown_url, "https://a.b/c_d~e", "<https://a.b/c_d~e>");
+    assert_markdown(append_markdown_url, "https://a b", "https\\://a b");
+    assert_markdown(append_markdown_url, "docs/a_b.md", "docs/a\\_b.md");
 }
 
 static void assert_read(const char *text, const char *common, size_t times, const char *cause)
@@ -478,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_command_that_repeats_it),
+        cmocka_unit_test(markdown_shows_the_text_unchanged),
         cmocka_unit_test(the_log_tells_why_nothing_came),
         cmocka_unit_test(a_run_without_a_verdict_is_told),
         cmocka_unit_test(a_row_keeps_a_failed_run),

@@ -146,7 +146,9 @@ static void append_promises(const struct report *r, struct buf *out)
 
     while ((q = report_broken_promise(r, &at)) != NULL) {
         append_line(out, "\nIts documentation promises:\n\n> ", q->quote);
-        append_line(out, "\nat ", q->url);
+        buf_append_str(out, "\nat ");
+        append_markdown_url(out, q->url);
+        buf_append_char(out, '\n');
     }
 }
 
