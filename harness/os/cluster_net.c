@@ -103,19 +103,11 @@ bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
 // Ends a cut on this device and adds the packets that it dropped to *dropped.
 static bool let_packets_pass(int net, const char *device, uint64_t *dropped, struct err *e)
 {
-    char chain[64], text[1000];
-    unsigned long long packets = 0;
+    char chain[32];
+    bool counted; // does not matter: a cut that failed halfway has no rule here
 
-    snprintf(chain, sizeof chain, "list chain netdev %s cut", device);
-    bool seen = netns_run(net, (const char *const[]){"nft", chain, NULL}, text, sizeof text, e);
-    // A cut that failed halfway has no rule here, and so no counter.
-    const char *counter = seen ? strstr(text, "counter packets ") : NULL;
-    if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
-        *dropped += packets;
-    // The cut must end even when its counter could not be read; e keeps the first error.
-    snprintf(chain, sizeof chain, "flush chain netdev %s cut", device);
-    struct err *first = seen ? e : &(struct err){0};
-    return NETNS_RUN(net, first, "nft", chain) && seen;
+    snprintf(chain, sizeof chain, "netdev %s cut", device);
+    return netns_let_pass(net, chain, dropped, &counted, e);
 }
 
 bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped, struct err *e)

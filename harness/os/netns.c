@@ -14,11 +14,10 @@
 // packet that is dropped on its way out would give its sender an error. Address resolution is not
 // IP and passes. Otherwise connecting would fail at once with "no route to host", which a silent
 // network never says.
-static const char make_filter[] = "add table ip mailproof; add chain ip mailproof silence "
-                                  "{ type filter hook prerouting priority -300; }";
-static const char drop_all[] = "add rule ip mailproof silence iifname " DEVICE " counter drop";
-static const char show[] = "list chain ip mailproof silence";
-static const char pass_all[] = "flush chain ip mailproof silence";
+#define CHAIN "ip mailproof silence"
+static const char make_filter[] =
+    "add table ip mailproof; add chain " CHAIN " { type filter hook prerouting priority -300; }";
+static const char drop_all[] = "add rule " CHAIN " iifname " DEVICE " counter drop";
 
 struct namespace_request {
     int fd;
@@ -115,20 +114,28 @@ bool netns_silence(const struct netns *n, enum netns_end end, struct err *e)
     return NETNS_RUN(n->fds[end], e, "nft", drop_all);
 }
 
+bool netns_let_pass(int net, const char *chain, uint64_t *dropped, bool *counted, struct err *e)
+{
+    static const char key[] = "counter packets ";
+    char command[100], text[1000];
+
+    snprintf(command, sizeof command, "list chain %s", chain);
+    bool seen = netns_run(net, (const char *const[]){"nft", command, NULL}, text, sizeof text, e);
+    const char *counter = seen ? strstr(text, key) : NULL;
+    *counted = counter != NULL;
+    if (counter)
+        *dropped += strtoull(counter + sizeof key - 1, NULL, 10);
+    // The packets must pass again even when the counter could not be read; e keeps the first error.
+    snprintf(command, sizeof command, "flush chain %s", chain);
+    struct err *first = seen ? e : &(struct err){0};
+    return NETNS_RUN(net, first, "nft", command) && seen;
+}
+
 bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e)
 {
-    const char *const look[] = {"nft", show, NULL};
-    unsigned long long packets;
-    char text[1000];
+    bool counted;
 
     *dropped = 0;
-    bool seen = netns_run(n->fds[end], look, text, sizeof text, e);
-    const char *counter = seen ? strstr(text, "counter packets ") : NULL;
-    if (counter && sscanf(counter, "counter packets %llu", &packets) == 1)
-        *dropped = packets;
-    else if (seen)
-        seen = err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets: %s", text);
-    // The silence must end even when its counter could not be read; e keeps the first error.
-    struct err *first = seen ? e : &(struct err){0};
-    return NETNS_RUN(n->fds[end], first, "nft", pass_all) && seen;
+    return netns_let_pass(n->fds[end], CHAIN, dropped, &counted, e) &&
+           (counted || err_set(e, ERR_SYSTEM, "nft shows no counter of dropped packets"));
 }

@@ -42,6 +42,12 @@ MUST_USE bool netns_heal(
 // Makes a namespace; the caller closes its descriptor *fd. ERR_SKIP: this process may not make one.
 MUST_USE bool netns_new(int *fd, struct err *e);
 
+// Empties a chain of nft in the namespace, such as "ip mailproof silence", also when its rule
+// cannot be read. Adds the packets that the rule has counted to *dropped. *counted: there was such
+// a rule.
+MUST_USE bool netns_let_pass(
+    int net, const char *chain, uint64_t *dropped, bool *counted, struct err *e);
+
 // Runs a program in the namespace, as process_run does.
 MUST_USE bool netns_run(int net, const char *const *argv, char *text, size_t size, struct err *e);
 
