@@ -2,7 +2,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/unit.h"
@@ -21,53 +20,96 @@ static void process_sample_are_read(void **state)
     assert_false(process_sample_read(-1, &sample));
 }
 
+// Starts a process that dies with this one. Returns as fork does.
+static pid_t fork_mortal(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return pid;
+}
+
+static _Noreturn void wait_for_end(void)
+{
+    for (;;)
+        pause();
+}
+
+static void tell(int ready)
+{
+    if (write(ready, "", 1) != 1)
+        _exit(1);
+}
+
+// Waits until somebody has told. False when nobody can any more.
+static bool was_told(const int ready[2])
+{
+    char byte;
+
+    close(ready[1]);
+    bool told = read(ready[0], &byte, 1) == 1;
+    close(ready[0]);
+    return told;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
 // A shell may stand in front of the collector. The memory of its child counts too.
 static void process_sample_of_a_process_tree(void **state)
 {
     struct process_sample sample = {0};
     const size_t size = 32 << 20;
-    int64_t deadline_ns = clock_now_ns() + 20 * NS_PER_S;
+    int ready[2];
 
     if (access("/proc/thread-self/children", R_OK) != 0)
         skip(); // the kernel does not report it
-    pid_t shell = fork();
+    assert_int_equal(pipe(ready), 0);
+    pid_t shell = fork_mortal();
     assert_true(shell >= 0);
     if (shell == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (fork() == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            volatile char *held = malloc(size);
-            for (size_t i = 0; i < size; i += 1024)
+        if (fork_mortal() == 0) {
+            // The kernel's count may lag by some pages, so this is more than is asked for.
+            volatile char *held = malloc(size + size / 4);
+            for (size_t i = 0; i < size + size / 4; i += 1024)
                 held[i] = 1;
+            tell(ready[1]);
         }
-        for (;;)
-            pause();
+        close(ready[1]);
+        wait_for_end();
     }
-    while (sample.rss_kb < size / 1024 && clock_now_ns() < deadline_ns)
-        assert_true(process_sample_read(shell, &sample));
-    kill(shell, SIGKILL);
-    waitpid(shell, NULL, 0);
+    bool ok = was_told(ready) && process_sample_read(shell, &sample);
+    end(shell);
+    assert_true(ok);
     assert_true(sample.rss_kb >= size / 1024);
-    assert_true(sample.processes >= 2);
+    assert_int_equal(sample.processes, 2);
     assert_true(sample.fds >= 2);
 }
 
-static void spin(void)
+static pid_t start_spinning(void)
 {
-    const int least = 19;
+    pid_t pid = fork_mortal();
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpriority(PRIO_PROCESS, 0, least);
-    for (volatile unsigned i = 0;; i++)
-        ;
+    if (pid == 0) {
+        for (volatile unsigned i = 0;; i++)
+            ;
+    }
+    return pid;
 }
 
-// Two busy processes share one processor, and one of them gets hardly any of it. The kernel counts
-// a wait only when the process runs again, so its priority is low, but lets it run now and then.
+// Processes of the same priority share one processor, so each waits longer than it runs, however
+// busy the machine is. The kernel counts a wait only when the process runs again, so the processor
+// time of the process, and not a clock, says when the wait should have been counted.
 static void starvation_is_measured(void **state)
 {
     struct process_sample sample = {0}, later = {0};
-    int64_t deadline_ns = clock_now_ns() + 60 * NS_PER_S;
+    pid_t spinning[4];
+    const size_t count = sizeof spinning / sizeof *spinning;
+    const uint64_t starved_us = 200000, ran_ms = 1000;
     cpu_set_t before, one;
 
     if (access("/proc/self/schedstat", R_OK) != 0)
@@ -76,19 +118,21 @@ static void starvation_is_measured(void **state)
     CPU_ZERO(&one);
     CPU_SET((size_t)sched_getcpu(), &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0)
-        spin();
-    assert_true(process_sample_read(child, &sample));
-    later = sample;
-    while (later.starved_us < sample.starved_us + 200000 && clock_now_ns() < deadline_ns)
-        assert_true(process_sample_read(child, &later));
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    for (size_t i = 0; i < count; i++) {
+        spinning[i] = start_spinning();
+        assert_true(spinning[i] > 0);
+    }
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
-    assert_true(later.starved_us >= sample.starved_us + 200000);
-    assert_true(later.cpu_ms < sample.cpu_ms + 100);
+    bool ok = process_sample_read(spinning[0], &sample);
+    do
+        ok = ok && process_sample_read(spinning[0], &later);
+    while (ok && later.starved_us < sample.starved_us + starved_us &&
+           later.cpu_ms < sample.cpu_ms + ran_ms);
+    for (size_t i = 0; i < count; i++)
+        end(spinning[i]);
+    assert_true(ok);
+    assert_true(later.starved_us >= sample.starved_us + starved_us);
+    assert_true(later.starved_us - sample.starved_us > (later.cpu_ms - sample.cpu_ms) * 1000);
 }
 
 int main(void)
