@@ -12,8 +12,10 @@
 #include <time.h>
 
 #include "os/child_env.h"
+#include "os/paths.h"
 
 #define GROUP_MAX 256
+#define CHILDREN_TEXT_MAX (64u << 20) // more than the digits of all pids
 
 // How often a wait looks again. Waits poll, so that each thread can wait for its own child with a
 // deadline of its own.
@@ -416,6 +418,25 @@ size_t process_descendants(pid_t ancestor, pid_t **pids)
         if (next == count)
             return count;
     }
+}
+
+size_t process_thread_children(pid_t pid, const char *tid, pid_t **children)
+{
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(CHILDREN_TEXT_MAX);
+    char path[320];
+    size_t count = 0;
+    long child;
+    struct err ignored;
+
+    *children = NULL;
+    snprintf(path, sizeof path, "/proc/%d/task/%s/children", (int)pid, tid);
+    if (!path_read(path, &text, ERR_SYSTEM, &ignored))
+        return 0;
+    for (char *p = text.data, *end; (child = strtol(p, &end, 10)) > 0; p = end) {
+        memory_grow(children, count, 1, sizeof **children);
+        (*children)[count++] = (pid_t)child;
+    }
+    return count;
 }
 
 bool process_signal_group(pid_t leader, int signal)

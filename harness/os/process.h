@@ -66,6 +66,10 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max);
 // be missing.
 size_t process_descendants(pid_t ancestor, pid_t **pids);
 
+// Finds the processes that a thread has started. Returns how many there are; 0 also where the
+// kernel does not tell. free() *children, which is NULL for none.
+size_t process_thread_children(pid_t pid, const char *tid, pid_t **children);
+
 // Returns the pid that the process has in its innermost pid namespace, such as a container's; 0:
 // the process is gone.
 pid_t process_inner_pid(pid_t pid);

@@ -207,14 +207,11 @@ static void add_process_times(struct starved *s, pid_t pid, enum owner parent_ow
 static void add_children_times(
     struct starved *s, enum owner owner, pid_t pid, const char *tid, int depth)
 {
-    char name[300], children[8192];
-    int child, used;
+    pid_t *children FREED_BY(memory_free) = NULL;
+    size_t count = depth > 0 ? process_thread_children(pid, tid, &children) : 0;
 
-    snprintf(name, sizeof name, "task/%s/children", tid);
-    if (depth == 0 || !process_file(pid, name, children, sizeof children))
-        return;
-    for (const char *p = children; sscanf(p, "%d%n", &child, &used) == 1; p += used)
-        add_process_times(s, (pid_t)child, owner, depth - 1);
+    for (size_t i = 0; i < count; i++)
+        add_process_times(s, children[i], owner, depth - 1);
 }
 
 // Finds out whose process this is, and adds to the present look (s->look and s->sum) how long its

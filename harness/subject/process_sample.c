@@ -31,14 +31,11 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth);
 // Adds the processes that a thread has started, such as the collector that a shell runs.
 static void add_children(pid_t pid, const char *thread, struct process_sample *sample, int depth)
 {
-    char name[300], children[4096];
-    int child, used;
+    pid_t *children FREED_BY(memory_free) = NULL;
+    size_t count = depth > 0 ? process_thread_children(pid, thread, &children) : 0;
 
-    snprintf(name, sizeof name, "task/%s/children", thread);
-    if (depth == 0 || !process_file(pid, name, children, sizeof children))
-        return;
-    for (const char *p = children; sscanf(p, "%d%n", &child, &used) == 1; p += used)
-        add_process((pid_t)child, sample, depth - 1);
+    for (size_t i = 0; i < count; i++)
+        add_process(children[i], sample, depth - 1);
 }
 
 // Adds the figures of each thread, because a collector may do its work in threads, and each

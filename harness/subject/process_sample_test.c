@@ -90,6 +90,37 @@ static void process_sample_of_a_process_tree(void **state)
     assert_true(sample.fds >= 2);
 }
 
+// The list of so many children is longer than a page of memory.
+static void process_sample_of_many_children(void **state)
+{
+    const uint32_t many = 1000;
+    struct process_sample sample = {0};
+    int ready[2];
+
+    if (access("/proc/thread-self/children", R_OK) != 0)
+        skip(); // the kernel does not report it
+    assert_int_equal(pipe(ready), 0);
+    pid_t parent = fork_mortal();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        for (uint32_t i = 0; i < many; i++) {
+            pid_t child = fork_mortal();
+            if (child < 0)
+                _exit(1);
+            if (child == 0)
+                wait_for_end();
+        }
+        tell(ready[1]);
+        wait_for_end();
+    }
+    bool all = was_told(ready), ok = process_sample_read(parent, &sample);
+    end(parent);
+    if (!all)
+        skip(); // the system has not so many processes
+    assert_true(ok);
+    assert_int_equal(sample.processes, 1 + many);
+}
+
 static pid_t start_spinning(void)
 {
     pid_t pid = fork_mortal();
@@ -140,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(process_sample_are_read),
         cmocka_unit_test(process_sample_of_a_process_tree),
+        cmocka_unit_test(process_sample_of_many_children),
         cmocka_unit_test(starvation_is_measured),
     };
 
