@@ -103,6 +103,28 @@ browse "$place/results/index.html"
 grep -q '<p id="summary" role="status">1 scenario: 1 violated</p>' "$place/dom" || fail "the index does not count"
 grep -q '<option value="violated">' "$place/dom" || fail "the index cannot be filtered"
 
+# Sorted by a figure, up and then down, the run that has none comes last.
+for lost in 1 null 10 2; do
+    mkdir -p "$place/sorted/$lost/1"
+    printf '{"scenario": "%s", "verdict": "pass", "metrics": {"lost": %s}}' "$lost" "$lost" \
+        >"$place/sorted/$lost/1/result.json"
+done
+expect_exit 0 "$mailproof" report "$place/sorted"
+cat >"$place/sorted.html" <<'HTML'
+<script>
+const sort = (page) => {
+  const table = page.contentDocument.getElementById('runs');
+  for (const way of ['up', 'down']) {
+    table.tHead.rows[0].cells[7].firstElementChild.click();
+    document.body.append(`${way}: ${[...table.tBodies[0].rows].map((row) => row.cells[7].textContent).join(' ')}.`);
+  }
+};
+</script>
+<iframe onload="sort(this)" src="sorted/index.html"></iframe>
+HTML
+browse "$place/sorted.html"
+grep -q 'up: 1 2 10 –\.down: 10 2 1 –\.' "$place/dom" || fail "sorted $(grep -o 'up: .*' "$place/dom")"
+
 expect_exit 2 "$mailproof" compare "$folder" "$folder" --html "$place/compare.html"
 expect_exit 0 "$mailproof" check "$folder" --token 1 --html "$place/token.html"
 

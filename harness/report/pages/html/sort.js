@@ -7,11 +7,11 @@ const byText = document.getElementById('scenario-filter');
 const byVerdict = document.getElementById('verdict-filter');
 const cellText = (row, column) => row.cells[column].textContent;
 
-// A cell that holds no number comes last.
-function compare(a, b, numeric) {
-  if (!numeric) return a.localeCompare(b);
+// A cell that holds no number comes last, up and down.
+function compare(a, b, numeric, sign) {
+  if (!numeric) return sign * a.localeCompare(b);
   const [x, y] = [parseFloat(a), parseFloat(b)];
-  return isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) : x - y;
+  return isNaN(x) || isNaN(y) ? isNaN(x) - isNaN(y) : sign * (x - y);
 }
 
 function sortBy(head, column) {
@@ -19,7 +19,7 @@ function sortBy(head, column) {
   for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
   head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
   const numeric = head.classList.contains('n');
-  runs.sort((a, b) => (down ? -1 : 1) * compare(cellText(a, column), cellText(b, column), numeric));
+  runs.sort((a, b) => compare(cellText(a, column), cellText(b, column), numeric, down ? -1 : 1));
   body.prepend(...runs);
 }
 
