@@ -289,6 +289,14 @@ static bool no_draw_works(const struct exploring *x, struct err *e)
     return true;
 }
 
+// True, with the reason in e, when no worker is left for a run that is still to be made.
+static bool lacks_workers(const struct exploring *x, struct err *e)
+{
+    bool draws_left = may_draw(x) && !exploring_done(x);
+
+    return (suspects_open(x) > 0 || draws_left) && run_pool_lost(&x->runners, e);
+}
+
 // Makes draws and investigates suspects until nothing is left, or a signal or --fail-fast ends the
 // search. Returns false on an error.
 static bool search_draws(struct exploring *x, struct err *e)
@@ -304,12 +312,15 @@ static bool search_draws(struct exploring *x, struct err *e)
             !fill_places(x, x->jobs - shrinking, &more, e) || no_draw_works(x, e))
             return false;
         show_search(x);
+        // With --fail-fast no failure is shrunk, so there is nothing to wait for.
+        if (x->options->fail_fast && has_failed(x))
+            return true;
+        // Shrinking needs no worker, so it may end first.
+        if (shrinking == 0 && lacks_workers(x, e))
+            return false;
         // The search is over when no worker runs, nothing is being shrunk, no suspect is open and
         // no draw is left.
         if (run_pool_busy(&x->runners) == 0 && shrinking == 0 && suspects_open(x) == 0 && !more)
-            return true;
-        // With --fail-fast no failure is shrunk, so there is nothing to wait for.
-        if (x->options->fail_fast && has_failed(x))
             return true;
         if (run_pool_answer(&x->runners, clock_now_ns() + tick_ns, &answer) &&
             !take_draw_answer(x, &answer, e))

@@ -237,6 +237,16 @@ int run_pool_busy(const struct run_pool *pool)
     return busy;
 }
 
+bool run_pool_lost(const struct run_pool *pool, struct err *e)
+{
+    for (int i = 0; i < pool->count; i++) {
+        if (pool->workers[i].pid > 0)
+            return false;
+    }
+    err_set(e, ERR_SYSTEM, "all workers have died: %s", pool->no_other.text);
+    return true;
+}
+
 bool run_pool_give(struct run_pool *pool, int worker, const struct run_pool_job *job, struct err *e)
 {
     struct run_pool_worker *w = &pool->workers[worker];
@@ -254,12 +264,11 @@ static void replace_worker(
     struct run_pool *pool, int number, const char *why, struct run_pool_answer *answer)
 {
     struct run_pool_worker *w = &pool->workers[number];
-    struct err e;
 
     *answer = (struct run_pool_answer){.number = w->job.number, .kind = ERR_INTERNAL};
     end_worker(w, end_limit_ns);
     w->busy = false; // the job is answered, even if no other worker can be started
-    bool again = start_worker(pool, number, &e);
+    bool again = start_worker(pool, number, &pool->no_other);
     snprintf(
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
 }

@@ -41,6 +41,7 @@ struct run_pool {
     char logs[PATH_MAX / 2];          // folder for the workers' output
     struct run_pool_worker workers[RUN_POOL_MAX];
     int count;
+    struct err no_other; // why the last worker that died could not be replaced
 };
 
 // Starts the workers. The caller must have set the fields up to `logs`, and calls run_pool_end also
@@ -54,11 +55,13 @@ void run_pool_end(struct run_pool *pool);
 int run_pool_idle(const struct run_pool *pool);
 // Returns the number of busy workers.
 int run_pool_busy(const struct run_pool *pool);
+// True, with the reason in e, when no worker is left: all have died, and none could be replaced.
+bool run_pool_lost(const struct run_pool *pool, struct err *e);
 
 // Gives a job to an idle worker. If the worker has died, only its answer says so.
 MUST_USE bool run_pool_give(
     struct run_pool *pool, int worker, const struct run_pool_job *job, struct err *e);
 
 // Waits for an answer until the deadline or a signal; false when none came. A worker that died or
-// took too long is replaced, and its answer says so.
+// took too long is replaced, if another can be started, and its answer says so.
 bool run_pool_answer(struct run_pool *pool, int64_t deadline_ns, struct run_pool_answer *answer);

@@ -70,6 +70,20 @@ grep -q 'the server did not stop within 30 s, and was killed' "$result" || fail 
 [ "$(number vanished "$result")" = 0 ] || fail "tokens vanished"
 expect_nothing_left
 
+# The only worker dies, and no other can be started: that takes two open files, and only that of the
+# dead worker becomes free. Draws are left, so this is an error, and not the end of the search. The next
+# program removes what the worker has left.
+"$mailproof" explore --out "$place/alone" --jobs 1 --quiet --draws 5 >"$place/out" 2>"$place/err" &
+pid=$!
+server_process mailproof_collector >/dev/null || fail "no draw was run"
+socket=$(find "/proc/$pid/fd" -lname 'socket:*' -printf '%f')
+prlimit --pid "$pid" --nofile=$((socket + 1))
+kill -KILL "$(pgrep -P "$pid" -x mailproof)"
+got=0
+wait "$pid" || got=$?
+[ "$got" = 70 ] || { cat "$place/out" "$place/err" && fail "exit code $got without a worker"; }
+grep -q 'all workers have died: cannot make a socket' "$place/err" || fail "no reason: $(cat "$place/err")"
+
 # Ctrl-C in the middle of a run.
 "$mailproof" explore --out "$place/interrupted" --jobs 2 --quiet --within 100s >"$place/out" 2>&1 &
 pid=$!
