@@ -267,6 +267,17 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
     return true;
 }
 
+// Checks that no sender dies for a queue: the harness plays its jobs' handlers, which are no
+// process of their own. A leased scenario is skipped for a queue, so it may have such a sender.
+static bool check_sender(const struct scenario *s, const struct node *collector, struct err *e)
+{
+    if (s->collector.sender.dies == 0 || !scenario_is_queue(s) ||
+        s->collector.dequeue == DEQUEUE_LEASED)
+        return true;
+    return node_err(node_child(node_child(collector, "sender"), "dies"), e,
+        "a queue's handlers end with its consumer; write a fault such as kill-collector");
+}
+
 // Checks that a bound is at most recovery_limit: a longer one would excuse more than the scenario
 // allows.
 static bool check_bound(const struct scenario *s, const struct node *collector, const char *key,
@@ -286,7 +297,7 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
         if (!check_variable(&s->collector.env.items[i], node_item(env, i), e))
             return false;
     if (!check_dequeue(s, collector, e) || !check_announce(s, root, e) ||
-        !check_writes(s, collector, e))
+        !check_writes(s, collector, e) || !check_sender(s, collector, e))
         return false;
     // An empty list means that there is no command, so `command` is NULL from here on.
     if (!s->collector.command[0]) {

@@ -28,6 +28,9 @@ static void says_what_cannot_be_done(void **state)
             "x.yaml:7:18: faults.0.do: cut-power needs postgres.storage: crashable"},
         {HEAD LOAD "faults:\n  - {at: 1s, do: hang-sender, for: 1s}\n",
             "x.yaml:7:18: faults.0.do: hang-sender needs collector.dequeue: leased"},
+        {HEAD LOAD "collector: {subject: textbook, sender: {error: 1%, dies: 2%}}\n",
+            "x.yaml:6:58: collector.sender.dies: a queue's handlers end with its consumer; write a "
+            "fault such as kill-collector"},
         {HEAD LOAD "postgres: {provider: url, standby: sync}\n",
             "x.yaml:6:36: postgres.standby: only provider: local and provider: patroni can have a "
             "standby"},
