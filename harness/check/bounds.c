@@ -1,35 +1,23 @@
 #include "check/bounds.h"
 
+#include "scenario/leased.h"
+
 static const int64_t default_lease_ms = 30000;     // default of MAILROOM_LEASE
 static const int64_t default_grace_ms = 500;       // default of MAILROOM_GRACE
 static const int64_t unanswered_ns = 5 * NS_PER_S; // how long a health check waits for its answer
 
-// Returns a time from the collector's environment, where it is given in ms; the default when it is
-// missing, negative or longer than a day.
-static int64_t setting_ns(const struct scenario *s, const char *name, int64_t default_ms)
-{
-    const long day_ms = 86400000;
-    int64_t ms = default_ms;
-
-    for (size_t i = 0; i < s->collector.env.count; i++) {
-        const struct setting *v = &s->collector.env.items[i];
-        long given = strcmp(v->name, name) == 0 ? atol(v->value) : -1;
-        if (given >= 0 && given <= day_ms)
-            ms = given;
-    }
-    return ms * NS_PER_MS;
-}
-
 int64_t bounds_grace_ns(const struct scenario *s)
 {
-    return setting_ns(s, "MAILROOM_GRACE", default_grace_ms);
+    return leased_setting_ns(s, "MAILROOM_GRACE", default_grace_ms);
 }
 
 int64_t bounds_hang_ns(const struct scenario *s)
 {
-    int64_t check_ns = setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", scenario_healthcheck_ms(s));
+    int64_t check_ns =
+        leased_setting_ns(s, "MAILROOM_HEALTHCHECK_INTERVAL", scenario_healthcheck_ms(s));
 
-    return clock_min(setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
+    return clock_min(
+        leased_setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
 }
 
 int64_t bounds_sender_died_ns(const struct scenario *s)

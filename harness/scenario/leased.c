@@ -28,11 +28,11 @@ static int env_count(const struct scenario *s, const char *name, double default_
     return (int)env_number(s, name, default_value, 1000);
 }
 
-static int64_t env_ms(const struct scenario *s, const char *name, double default_value)
+int64_t leased_setting_ns(const struct scenario *s, const char *name, int64_t default_ms)
 {
     const double days_100 = 100 * 86400e3; // the most, so that the result fits into 64 bits
 
-    return (int64_t)(env_number(s, name, default_value, days_100) * (double)NS_PER_MS);
+    return (int64_t)(env_number(s, name, (double)default_ms, days_100) * (double)NS_PER_MS);
 }
 
 void leased_read(struct leased *m, const struct scenario *s)
@@ -41,13 +41,13 @@ void leased_read(struct leased *m, const struct scenario *s)
         .on = s->collector.dequeue == DEQUEUE_LEASED,
         .attempts = env_count(s, "MAILROOM_ATTEMPTS", 8),
         .in_flight = env_count(s, "MAILROOM_IN_FLIGHT", 4),
-        .answer_timeout_ns = env_ms(s, "MAILROOM_ANSWER_TIMEOUT", 60000),
-        .retry_base_ns = env_ms(s, "MAILROOM_RETRY_BASE", 1000),
-        .retry_max_ns = env_ms(s, "MAILROOM_RETRY_MAX", 900000),
+        .answer_timeout_ns = leased_setting_ns(s, "MAILROOM_ANSWER_TIMEOUT", 60000),
+        .retry_base_ns = leased_setting_ns(s, "MAILROOM_RETRY_BASE", 1000),
+        .retry_max_ns = leased_setting_ns(s, "MAILROOM_RETRY_MAX", 900000),
         .budget_per_s = env_number(s, "MAILROOM_BUDGET", 0, 1e9),
         .burst = env_number(s, "MAILROOM_BURST", 50, 1e9),
         .lanes = env_text(s, "MAILROOM_LANES"),
-        .ageing_ns = env_ms(s, "MAILROOM_AGEING", 30000),
+        .ageing_ns = leased_setting_ns(s, "MAILROOM_AGEING", 30000),
     };
 }
 

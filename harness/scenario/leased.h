@@ -15,6 +15,10 @@ struct leased {
     int64_t ageing_ns;   // tokens of later lanes that have waited this long get a share
 };
 
+// Returns a time that the collector's environment gives in ms, at most 100 days; the default when
+// the variable is missing.
+int64_t leased_setting_ns(const struct scenario *s, const char *name, int64_t default_ms);
+
 // Fills in *m from the collector's environment in the scenario. A missing variable gets the
 // collector's own default.
 void leased_read(struct leased *m, const struct scenario *s);
