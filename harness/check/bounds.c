@@ -20,11 +20,6 @@ int64_t bounds_hang_ns(const struct scenario *s)
         leased_setting_ns(s, "MAILROOM_LEASE", default_lease_ms), check_ns + unanswered_ns);
 }
 
-int64_t bounds_sender_died_ns(const struct scenario *s)
-{
-    return NS_PER_S + bounds_grace_ns(s);
-}
-
 int64_t bounds_handover_ns(const struct scenario *s, const struct verb *v)
 {
     return v->ends == ENDS_PROCESSES || v->ends == ENDS_SESSIONS

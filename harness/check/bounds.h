@@ -6,14 +6,15 @@
 
 static const int64_t bounds_takeover_ns = NS_PER_S; // time for a takeover, after the grace
 
+// How long a collector may take to end after its sender has died: as long as after TERM, because it
+// has the same to do, to give back what is unanswered. Nobody waits for the grace before that end.
+static const int64_t bounds_sender_died_ns = NS_PER_S;
+
 // Returns MAILROOM_GRACE, the time that must pass before anybody takes over.
 int64_t bounds_grace_ns(const struct scenario *s);
 
 // Returns how long a holder must hang before others may take over from it.
 int64_t bounds_hang_ns(const struct scenario *s);
-
-// Returns how long a collector may take to end after its sender has died.
-int64_t bounds_sender_died_ns(const struct scenario *s);
 
 // Returns how long others may need to take over from an instance that such a fault strikes. They
 // learn of a death or of a lost session at once, but of a hang only after they have not heard of

@@ -2,7 +2,7 @@
 // that the harness plays.
 //
 // A sender that dies (`collector.sender.dies`) counts like the fault kill-sender: it strikes from
-// its death until the collector has ended, for 1 s + grace at most.
+// its death until the collector has ended, for 1 s at most.
 #include "check/bounds.h"
 #include "check/sources/sources.h"
 
@@ -53,7 +53,7 @@ static struct strike death_of(const struct ledger *l, const struct delivery *d)
     const struct process_record *p = &l->log->processes[process];
 
     return (struct strike){.struck_ns = d->replied_ns,
-        .undone_ns = clock_min(p->ended_ns, d->replied_ns + bounds_sender_died_ns(l->scenario)),
+        .undone_ns = clock_min(p->ended_ns, d->replied_ns + bounds_sender_died_ns),
         .instance = l->scenario->collector.instances > 1 ? p->instance : EVERY,
         .verb = &verbs[VERB_KILL_SENDER],
         .cause = {CAUSE_SENDER, process}};
