@@ -265,6 +265,33 @@ static void what_is_written_is_what_was_read(void **state)
     }
 }
 
+// A setting with a free name is read without quotes, so a '#' in it would begin a comment, and
+// blanks at its end would be cut off.
+static void a_free_value_is_read_back(void **state)
+{
+    static const char *const values[] = {
+        "a # b", "\"x\" # \\y", "#", "blank ", "\xc3\xa9\t", "two\nlines", "", "plain: [x"};
+    static struct story t, again;
+    struct buf text;
+    struct err e;
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (!story_read_text(&t, "token 0 at 50\nset collector.env.Z=z\n", "x.story", &e))
+            fail_msg("%s", e.text);
+        struct settings *env = &t.scenario.collector.env;
+        scenario_replace(&env->items[0].value, values[i]);
+        buf_init(&text, 4096);
+        assert_true(story_write(&t.scenario, &t.history, NULL, false, &text));
+        if (!story_read_text(&again, buf_str(&text), "again", &e))
+            fail_msg("%s: %s", buf_str(&text), e.text);
+        assert_int_equal(again.scenario.collector.env.count, 1);
+        assert_string_equal(again.scenario.collector.env.items[0].value, values[i]);
+        buf_fini(&text);
+        story_fini(&t);
+        story_fini(&again);
+    }
+}
+
 // A whole run is judged by these counts, too. Its only line has no tokens.
 static void a_whole_run_keeps_its_counts(void **state)
 {
@@ -345,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_claim_that_does_not_hold_says_what_came_out),
         cmocka_unit_test(a_claim_before_like_stays),
         cmocka_unit_test(what_is_written_is_what_was_read),
+        cmocka_unit_test(a_free_value_is_read_back),
         cmocka_unit_test(a_whole_run_keeps_its_counts),
         cmocka_unit_test(a_part_tells_what_a_fault_outside_it_did),
         cmocka_unit_test(a_part_keeps_the_last_token_of_a_transaction),

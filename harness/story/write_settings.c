@@ -1,4 +1,6 @@
 // Writes the settings of a scenario that differ from those with which every story begins.
+#include <ctype.h>
+
 #include "scenario/parse.h"
 #include "story/event.h"
 
@@ -28,6 +30,20 @@ static bool is_left_out(const struct writer *w, const char *path)
     return false;
 }
 
+// Appends a value within quotes, as YAML has it. A '#' is written by its number, because it might
+// begin a comment of the story.
+static void write_quoted(const char *text, struct buf *out)
+{
+    buf_append_char(out, '"');
+    for (const char *p = text; *p; p++) {
+        if (*p == '#' || iscntrl((unsigned char)*p))
+            buf_printf(out, "\\x%02x", (unsigned char)*p);
+        else
+            buf_printf(out, "%s%c", *p == '"' || *p == '\\' ? "\\" : "", *p);
+    }
+    buf_append_char(out, '"');
+}
+
 // Appends a value: as it is with `verbatim` or if all of its characters are safe, otherwise within
 // quotes.
 static void write_scalar(const struct node *n, bool verbatim, struct buf *out)
@@ -39,10 +55,40 @@ static void write_scalar(const struct node *n, bool verbatim, struct buf *out)
         buf_append_str(out, n->text);
         return;
     }
-    buf_append_char(out, '"');
-    for (const char *p = n->text; *p; p++)
-        buf_printf(out, "%s%c", *p == '"' || *p == '\\' ? "\\" : "", *p);
-    buf_append_char(out, '"');
+    write_quoted(n->text, out);
+}
+
+// True when the value is read back the same if it is written without quotes.
+static bool is_plain(const char *text)
+{
+    size_t len = strlen(text);
+
+    for (const char *p = text; *p; p++)
+        if (*p == '#' || iscntrl((unsigned char)*p))
+            return false;
+    return len == 0 || text[len - 1] != ' ';
+}
+
+// True for a map with free names, one of whose values can only be written within quotes.
+static bool needs_quotes(const struct node *n, const char *path)
+{
+    if (strcmp(path, "collector.env") != 0 && strcmp(path, "postgres.settings") != 0)
+        return false;
+    for (const struct node *item = n->first; item; item = item->next)
+        if (!is_plain(item->text))
+            return true;
+    return false;
+}
+
+// Writes a map of values as one `set` line, where values may stand within quotes.
+static void write_map(const struct node *n, const char *path, struct buf *out)
+{
+    buf_printf(out, "set %s={", path);
+    for (const struct node *item = n->first; item; item = item->next) {
+        buf_printf(out, "%s%s: ", item == n->first ? "" : ", ", item->key);
+        write_quoted(item->text, out);
+    }
+    buf_append_str(out, "}\n");
 }
 
 // Writes a value, or a list of values, as a `set` line.
@@ -103,7 +149,9 @@ static void write_settings(
             (child->kind == NODE_LIST && (!child->first || child->first->kind == NODE_SCALAR));
         if (is_left_out(w, below))
             continue;
-        if (!whole)
+        if (needs_quotes(child, below))
+            write_map(child, below, w->out);
+        else if (!whole)
             write_settings(w, child, other, below);
         else if (!same_values(child, other))
             write_setting(child, below, w->out);
