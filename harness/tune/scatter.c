@@ -203,7 +203,13 @@ static void put_interval(
     buf_printf(out, "<path class=\"interval\" d=\"M%.1f %.1fV%.1f\"/>", x, low, high);
 }
 
-// Draws a pair as a dot with its interval and a tooltip. The recommended pair has a larger dot.
+// Returns the radius of a pair's dot. The recommended pair has a larger one.
+static int radius_of(const struct scatter *s, const struct tune_pair *p)
+{
+    return p == tune_recommend(s->tune) ? 8 : 5;
+}
+
+// Draws a pair as a dot with its interval and a tooltip.
 static void put_point(const struct scatter *s, const struct tune_pair *p, struct buf *out)
 {
     double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, latency_of(s, p));
@@ -215,7 +221,7 @@ static void put_point(const struct scatter *s, const struct tune_pair *p, struct
         : pick     ? "pick"
         : p->meets ? "meets"
                    : "misses",
-        x, y, pick ? 8 : 5);
+        x, y, radius_of(s, p));
     tune_print_name(p, out);
     buf_printf(out, ": %.1f tokens a batch, %s %.4g ms; %s</title></circle>", p->tokens_per_batch,
         metrics[s->metric].name, latency_of(s, p),
@@ -304,8 +310,9 @@ static void avoid_drawn(const struct scatter *s, struct labels *l)
     for (size_t i = 0; i < s->tune->count; i++) {
         const struct tune_pair *p = &s->tune->pairs[i];
         double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, latency_of(s, p));
+        int r = radius_of(s, p);
         if (is_drawn(s, p))
-            l->taken[l->count++] = (struct box){x - 5, y - 5, x + 5, y + 5};
+            l->taken[l->count++] = (struct box){x - r, y - r, x + r, y + r};
     }
 }
 

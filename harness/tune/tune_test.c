@@ -303,6 +303,53 @@ static void the_picture_shows_what_is_known(void **state)
     assert_false(drawn(&t, "<svg"));
 }
 
+// Returns the number behind `name` in the tag.
+static double number_in(const char *tag, const char *name)
+{
+    const char *at = strstr(tag, name);
+
+    assert_non_null(at);
+    return strtod(at + strlen(name), NULL);
+}
+
+// Checks that no label that stands before a point, and grows to its left, covers the dot.
+static void assert_labels_off(const char *picture, double x, double y, double r)
+{
+    for (const char *p = picture; (p = strstr(p, "<text class=\"name\"")) != NULL; p++) {
+        double end = number_in(p, " x=\""), bottom = number_in(p, " y=\"") + 3;
+        double begin = end - 7 * (double)strcspn(strchr(p, '>') + 1, "<");
+        if (strncmp(strstr(p, "anchor="), "anchor=\"end\"", 12) == 0 && begin < x + r - 0.1 &&
+            end > x - r + 0.1 && bottom - 14 < y + r - 0.1 && bottom > y - r + 0.1)
+            fail_msg("a label at %g %g covers the dot at %g %g", end, bottom, x, y);
+    }
+}
+
+// The recommended pair has a larger dot than the others. Here it stands left of another pair.
+static void labels_stay_off_the_large_dot(void **state)
+{
+    struct expectation objective = {.metric = (char[]){"latency.p99"},
+        .comparison = "<",
+        .value = 51,
+        .want = (char[]){"< 51ms"}};
+    struct tune_pair pairs[] = {
+        pair(1, 10, 1), pair(10, 50, 8), pair(11, 52, 8.4), pair(50, 400, 30)};
+    struct tune t = {.pairs = pairs, .count = 4, .objective = &objective};
+
+    for (int step = 0; step < 300; step++) {
+        struct buf out;
+        pairs[2].tokens_per_batch = 8 + 0.01 * step;
+        pairs[2].values[METRIC_LATENCY_P99] = 51 + 0.05 * step;
+        tune_judge(&t);
+        buf_init(&out, 1 << 20);
+        scatter_print(&t, &out);
+        const char *dot = strstr(buf_str(&out), "<circle class=\"pick\"");
+        assert_non_null(dot);
+        assert_labels_off(buf_str(&out), number_in(dot, " cx=\""), number_in(dot, " cy=\""),
+            number_in(dot, " r=\""));
+        buf_fini(&out);
+    }
+}
+
 static void costs_of_a_run(void **state)
 {
     json_t *result = json_pack("{s:{s:i}, s:{s:f}, s:{s:f}, s:{s:f}}", "tokens", "delivered", 500,
@@ -359,6 +406,7 @@ int main(void)
         cmocka_unit_test(nothing_to_recommend),
         cmocka_unit_test(the_model_leaves_out_what_comes_later),
         cmocka_unit_test(the_picture_shows_what_is_known),
+        cmocka_unit_test(labels_stay_off_the_large_dot),
         cmocka_unit_test(costs_of_a_run),
         cmocka_unit_test(heat),
     };
