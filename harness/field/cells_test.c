@@ -1,5 +1,6 @@
 #include "base/unit.h"
 #include "field/asking.h"
+#include "field/rates.h"
 
 // Stores a good answer to a question, so that no run is made for it.
 static void store_answer(struct field_run *f, const struct question *q)
@@ -48,11 +49,49 @@ static void a_failure_is_no_figure(void **state)
     assert_int_equal(c.mark, CELL_EMPTY);
 }
 
+// Stores that the queue is asked for this many jobs a second, and leaves some of them.
+static void store_rate(struct field_run *f, int rate, int seed, double left)
+{
+    const struct answer a = {.p99 = 5, .judged = 1, .planned = 1, .left = left};
+    struct experiment x = asking_experiment(f, 0, question_burst, seed);
+    char key[EXPERIMENT_KEY_MAX];
+    struct err e;
+
+    x.rate = rate;
+    x.drain_s = 3;
+    experiment_key(&x, key);
+    assert_true(answer_file_store(&f->answers, key, &a, &e));
+}
+
+// An upper bound was measured, whether or not the first seed sustained a lower rate.
+static void a_bound_is_a_figure(void **state)
+{
+    const struct options o = {.quiet = true};
+    struct manner manner = {.rate = EXPERIMENT_RATE, .drain_s = 15, .claim_s = 5};
+    struct err e;
+
+    for (int sustained = 0; sustained < 2; sustained++) {
+        struct field_run f = {.options = &o, .manners = &manner};
+        grid_init(&f.grid, NULL, question_count + cells_speeds, 1);
+        assert_true(answer_file_open(&f.answers, NULL, &e));
+        store_rate(&f, 100, 1, sustained ? 0 : 9);
+        for (int rate = 400; rate > 100; rate = 100 + (rate - 100) / 2)
+            store_rate(&f, rate, 1, 9);
+        store_rate(&f, 100, 2, 9);
+        assert_true(rates_fill(&f, &e));
+        assert_string_equal(cell_of_speed(&f, 0, SPEED_RATE)->text, "below 100/s");
+        assert_int_equal(cell_of_speed(&f, 0, SPEED_RATE)->mark, CELL_FIGURE);
+        answer_file_close(&f.answers);
+        grid_fini(&f.grid);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_run_counts_twice),
         cmocka_unit_test(a_failure_is_no_figure),
+        cmocka_unit_test(a_bound_is_a_figure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

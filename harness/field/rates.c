@@ -80,6 +80,7 @@ static bool fill_rate(struct field_run *f, size_t row, struct err *e)
     // the lowest rate, the cell says so. Otherwise all that is known is an upper bound.
     if ((good == 0 || !confirmed) && !strstr(c->text, KEPT_UP)) {
         c->command[0] = '\0';
+        c->mark = CELL_FIGURE;
         snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
     }
     return true;
