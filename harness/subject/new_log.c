@@ -173,14 +173,15 @@ static void begin_plan(struct subject *s, struct fresh *f, const struct subject_
 }
 
 // True when no part of the log is still to be filled in: no answer is to come, and it is known what
-// each ended process has left.
-static bool is_at_rest(const struct subject *s)
+// each ended process has left. Otherwise tells the order what it waits for.
+static bool is_at_rest(const struct subject *s, struct log_order *o)
 {
-    size_t due = 0; // answers to come, of senders that still have a descriptor
-
+    o->due = 0;
     for (int i = 0; i < s->config.instances; i++)
-        due += s->instances[i].sender.fd >= 0 ? s->instances[i].sender.count : 0;
-    return due == 0 && s->litter.count == 0;
+        // Without a descriptor no answer is given any more.
+        o->due += s->instances[i].sender.fd >= 0 ? s->instances[i].sender.count : 0;
+    o->litter = s->litter.count > 0;
+    return o->due == 0 && !o->litter;
 }
 
 void new_log_make(struct subject *s)
@@ -189,8 +190,8 @@ void new_log_make(struct subject *s)
 
     pthread_mutex_lock(&s->lock);
     // Until the subject is at rest, the order waits. subject_begin_log gives up after its deadline.
-    struct log_order *o = is_at_rest(s) ? s->log_order : NULL;
-    if (o) {
+    struct log_order *o = s->log_order;
+    if (o && is_at_rest(s, o)) {
         o->ok = make_fresh(&fresh, s, o->to->plan->token_count, &o->err) &&
                 move_logs(s, o->to, &o->err);
         if (o->ok) {

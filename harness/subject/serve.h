@@ -61,6 +61,8 @@ struct log_order {
     const struct subject_new_log *to;
     struct subject_log *log;   // gets the old log
     struct subject_cost *cost; // gets the cost of the old log
+    size_t due;                // number of answers for which it waits
+    bool litter;               // true: it waits to know what ended processes have left running
     bool ok;
     struct err err;
 };

@@ -6,6 +6,7 @@
 
 #include "base/unit.h"
 #include "os/process.h"
+#include "plan/plan.h"
 #include "subject/subject.h"
 
 static const unsigned char key[32];
@@ -370,6 +371,47 @@ static void too_few_descriptors_are_a_failure_of_the_harness(void **state)
     alarm(0);
 }
 
+// --- a new log -----------------------------------------------------------------------------
+
+// What one process has left is not known yet when the next one ends.
+static void *end_one_after_another(void *subject)
+{
+    pid_t pids[1];
+
+    for (int i = 0; i < 18; i++) {
+        subject_signal(subject, 0, SIGTERM, pids);
+        usleep(400 * 1000);
+    }
+    return NULL;
+}
+
+static void a_new_log_says_for_what_it_waited(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c",
+        "setsid sh -c 'echo ready; exec sleep 1000 >/dev/null' & exec sleep 1000", NULL};
+    const struct plan plan = {0};
+    const struct subject_new_log to = {.plan = &plan, .old_dir = "/nowhere", .log_dir = "/nowhere"};
+    struct subject_log log;
+    struct subject_cost cost;
+    pthread_t thread;
+    pid_t pids[1];
+    struct err e;
+
+    alarm(100);
+    struct subject *s = start_restarted(command, 1);
+    await_ready(s, 1);
+    assert_int_equal(subject_signal(s, 0, SIGTERM, pids), 1);
+    await_end(s, pids[0]);
+    assert_int_equal(pthread_create(&thread, NULL, end_one_after_another, s), 0);
+    assert_false(subject_begin_log(s, &to, &log, &cost, &e));
+    pthread_join(thread, NULL);
+    assert_string_equal(e.text,
+        "the collector is not at rest: it is not known yet what its ended processes have left "
+        "running");
+    subject_free(s);
+    alarm(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +424,7 @@ int main(void)
         cmocka_unit_test(a_process_in_another_group_ends_too),
         cmocka_unit_test(a_flood_ends_the_run),
         cmocka_unit_test(the_last_one_ends_the_run),
+        cmocka_unit_test(a_new_log_says_for_what_it_waited),
         cmocka_unit_test(an_instance_kept_down_waits),
         cmocka_unit_test(the_last_one_put_down_for_good_ends_the_run),
         cmocka_unit_test(last_words_are_those_of_the_process),

@@ -261,6 +261,18 @@ struct subject_log *subject_log(struct subject *s)
     return &s->reader.log;
 }
 
+// Says why an order to begin a new log was not carried out in time.
+static void tell_unrest(struct log_order *o)
+{
+    char why[100] = "the harness was too busy to look";
+
+    if (o->due > 0)
+        snprintf(why, sizeof why, "%zu %s due", o->due, NOUN(o->due, "answer is", "answers are"));
+    else if (o->litter)
+        snprintf(why, sizeof why, "it is not known yet what its ended processes have left running");
+    err_set(&o->err, ERR_SYSTEM, "the collector is not at rest: %s", why);
+}
+
 bool subject_begin_log(struct subject *s, const struct subject_new_log *to, struct subject_log *log,
     struct subject_cost *cost, struct err *e)
 {
@@ -282,8 +294,7 @@ bool subject_begin_log(struct subject *s, const struct subject_new_log *to, stru
         // This took too long. Take the order back, so that it is not carried out later.
         if (clock_now_ns() >= deadline && s->log_order) {
             s->log_order = NULL;
-            err_set(&order.err, ERR_SYSTEM, "the collector is not at rest: %zu answers are due",
-                atomic_load(&s->unsaid));
+            tell_unrest(&order);
         }
         over = !s->log_order;
         pthread_mutex_unlock(&s->lock);
