@@ -194,20 +194,9 @@ static int limit_of(const struct keeper *k)
     return k->settings->limit + has(k, DEFECT_LIMIT_PLUS_ONE);
 }
 
-// Returns the batch timeout, which some defects change.
 static int64_t timeout_of(const struct keeper *k)
 {
-    int64_t timeout_ns = k->settings->timeout_ns;
-
-    if (has(k, DEFECT_NO_TIMEOUT))
-        return timeout_ns + 3600 * NS_PER_S;
-    if (has(k, DEFECT_LATE))
-        return timeout_ns + NS_PER_S;
-    if (has(k, DEFECT_WAITS_LONGER))
-        return timeout_ns * 9 / 4;
-    if (has(k, DEFECT_SENDS_AT_ONCE))
-        return 0;
-    return has(k, DEFECT_EARLY) || has(k, DEFECT_FLAPS_EARLY) ? timeout_ns / 2 : timeout_ns;
+    return vices_timeout_ns(k->defect, k->settings->timeout_ns);
 }
 
 // Defect hoards: takes a lock that keeps the other collectors out while this one has something to

@@ -51,9 +51,12 @@ struct leasing {
     struct buf input;
     struct leased_line *lines; // owned; answers name the lines by number: line n is lines[n - 1]
     int count;
-    int answers;                                 // number of answers taken so far
-    int64_t heard_ns;                            // when the first of the answers in `input` came
-    int64_t look_ns;                             // when to try to lease next
+    int answers;      // number of answers taken so far
+    int64_t heard_ns; // when the first of the answers in `input` came
+    int64_t look_ns;  // when to try to lease next
+    int64_t first_ns; // when it was found that tokens wait; CLOCK_NEVER: none does
+    bool draining;    // true after a connect until the first look is done: the tokens that wait
+                      // then go out at once
     char gone[OWNERS_MAX], counters[OWNERS_MAX]; // owners that were gone at peers_ns, and the
                                                  // counters of their leases at that time
     int64_t peers_ns;                            // when it was last asked which owners are gone
@@ -85,11 +88,12 @@ static bool join_queue(struct leasing *g, struct err *e)
 
 // --- lines ------------------------------------------------------------------------
 
+enum { ID = 4, TROUBLE = 10, LINE, NONCE, NUMBER, ERRORS, LEFT }; // columns of sql/lease.sql
+
 // Remembers the line that was leased with these rows. The tokens that the line cannot carry come
 // last.
 static void keep_line(struct leasing *g, const PGresult *rows)
 {
-    enum { ID = 4, TROUBLE = 10, LINE, NONCE, NUMBER, ERRORS }; // columns of sql/lease.sql
     int n = PQntuples(rows), bad = n;
 
     memory_grow(&g->lines, (size_t)g->count, 1, sizeof *g->lines);
@@ -183,14 +187,35 @@ static int count_unanswered(const struct leasing *g)
     return lines;
 }
 
-// Leases one line and writes it, if tokens wait. *some: tokens were leased.
+// Returns when a line goes out even if it is not full, because its first token has waited for the
+// timeout; CLOCK_NEVER: no token waits.
+static int64_t due_ns(const struct leasing *g)
+{
+    return g->first_ns == CLOCK_NEVER
+               ? CLOCK_NEVER
+               : g->first_ns + vices_timeout_ns(g->defect, g->settings->timeout_ns);
+}
+
+// Begins the timeout of the tokens that wait after a look, or ends it if none waits.
+static void time_waiting(struct leasing *g, bool waits)
+{
+    if (!waits)
+        g->first_ns = CLOCK_NEVER;
+    else if (g->first_ns == CLOCK_NEVER)
+        // Now and not when the look began, because a token may have been committed meanwhile.
+        g->first_ns = clock_now_ns();
+}
+
+// Leases one line and writes it, if it is full or due. *some: tokens were leased.
 static bool lease_line(struct leasing *g, bool *some, struct err *e)
 {
     const struct settings *s = g->settings;
     char limit[16], per_s[32], burst[32], ageing[24];
+    const char *fewest = g->draining || clock_now_ns() >= due_ns(g) ? "1" : limit;
     // With every fourth line, a lower lane goes first if its oldest token has waited long enough.
     bool aged = (g->count % 4 == 3 && !has(g, DEFECT_NEVER_AGES)) || has(g, DEFECT_LAST_FIRST);
-    const char *params[] = {s->queue, g->number, limit, per_s, burst, aged ? "t" : "f", ageing};
+    const char *params[] = {
+        s->queue, g->number, limit, per_s, burst, aged ? "t" : "f", ageing, fewest};
     PGresult *rows;
 
     snprintf(limit, sizeof limit, "%d", s->limit);
@@ -201,12 +226,15 @@ static bool lease_line(struct leasing *g, bool *some, struct err *e)
     snprintf(ageing, sizeof ageing, "%" PRId64, has(g, DEFECT_LAST_FIRST) ? -2 : s->ageing_s);
     if (has(g, DEFECT_KEEPS_ADDRESSES) && !addresses_read(&g->batch.seen, &g->session, e))
         return false;
-    if (!session_query(&g->session, sql_lease, 7, params, &rows, e))
+    if (!session_query(&g->session, sql_lease, 8, params, &rows, e))
         return false;
     batch_clear(&g->batch);
     bool ok = true;
-    *some = PQntuples(rows) > 0;
-    for (int i = 0; ok && i < PQntuples(rows); i++)
+    *some = PQntuples(rows) > 0 && !PQgetisnull(rows, 0, LINE);
+    // If a line was leased, the next look finds out what still waits. But tokens that the budget
+    // has left over have waited as long as those of the line.
+    time_waiting(g, PQntuples(rows) > 0 && (!*some || strcmp(PQgetvalue(rows, 0, LEFT), "t") == 0));
+    for (int i = 0; ok && *some && i < PQntuples(rows); i++)
         ok = batch_add(&g->batch, rows, i, s->key, e);
     if (ok && *some) {
         keep_line(g, rows);
@@ -408,13 +436,20 @@ static bool do_round(struct leasing *g, struct err *e)
     if (!take_lines(g, e) || !session_listen(&g->session, &announced, e) || !end_leases(g, e) ||
         !free_gone(g, e))
         return false;
+    // While no line may be leased, the timeout begins with an announcement.
+    if (count_unanswered(g) >= g->settings->in_flight && announced > 0)
+        time_waiting(g, true);
     if (clock_now_ns() < g->look_ns)
         return true;
-    // Lease lines until no token waits or as many lines as allowed are without answers.
-    while (some && count_unanswered(g) < g->settings->in_flight && !stop_requested())
+    // Lease lines until no token waits, too few wait, or as many lines as allowed are without
+    // answers.
+    while (some && count_unanswered(g) < g->settings->in_flight && !stop_requested()) {
         if (!lease_line(g, &some, e))
             return false;
-    g->look_ns = clock_now_ns() + LOOK_NS;
+        g->draining = g->draining && some;
+    }
+    int64_t now_ns = clock_now_ns(), due = due_ns(g);
+    g->look_ns = due > now_ns ? clock_min(due, now_ns + LOOK_NS) : now_ns + LOOK_NS;
     return true;
 }
 
@@ -428,6 +463,8 @@ static bool serve(struct leasing *g, struct err *e)
     if (!session_open(&g->session, s->database_url, s->channel, PATIENCE_NS, e) ||
         !join_queue(g, e) || !settle_after_reconnect(g, e))
         return false;
+    g->draining = true;
+    g->first_ns = CLOCK_NEVER;
     while (!stop_requested())
         if (!do_round(g, e))
             return false;

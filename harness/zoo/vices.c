@@ -52,6 +52,25 @@ void vices_fini(struct vices *v)
     buf_fini(&v->last);
 }
 
+int64_t vices_timeout_ns(enum defect defect, int64_t timeout_ns)
+{
+    switch (defect) {
+    case DEFECT_NO_TIMEOUT:
+        return timeout_ns + 3600 * NS_PER_S;
+    case DEFECT_LATE:
+        return timeout_ns + NS_PER_S;
+    case DEFECT_WAITS_LONGER:
+        return timeout_ns * 9 / 4;
+    case DEFECT_SENDS_AT_ONCE:
+        return 0;
+    case DEFECT_EARLY:
+    case DEFECT_FLAPS_EARLY:
+        return timeout_ns / 2;
+    default:
+        return timeout_ns;
+    }
+}
+
 void vices_end(const struct vices *v)
 {
     const unsigned lives_s = 5;

@@ -23,6 +23,9 @@ struct vices {
 void vices_init(struct vices *v, enum defect defect, const struct settings *settings);
 void vices_fini(struct vices *v);
 
+// Returns the batch timeout, which some defects change.
+int64_t vices_timeout_ns(enum defect defect, int64_t timeout_ns);
+
 // Defect litters: leaves a process running. Call it when the collector ends.
 void vices_end(const struct vices *v);
 
