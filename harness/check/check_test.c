@@ -36,8 +36,8 @@ static void slack_is_measured(void **state)
     // The 99th percentile of 50 probes is the slowest.
     assert_slack(probes, 50 * NS_PER_MS + 5 * (5 * NS_PER_MS));
     // A query that was asked late counts by when it was asked: this one ran into a fault.
-    end += sprintf(end, "probe at 160 stalled 40 took 9\n"
-                        "fault {do: pause-server, for: 100ms} struck 203 undone 208\n");
+    sprintf(end, "probe at 160 stalled 40 took 9\n"
+                 "fault {do: pause-server, for: 100ms} struck 203 undone 208\n");
     assert_slack(probes, 50 * NS_PER_MS + 5 * (5 * NS_PER_MS));
     // The greatest slack, because no probe measured any.
     assert_slack("", 500 * NS_PER_MS);

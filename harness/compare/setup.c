@@ -116,9 +116,11 @@ size_t setup_differences(
         int order = i == a.count ? 1 : j == b.count ? -1 : strcmp(a.items[i].key, b.items[j].key);
         const struct entry *in_a = order <= 0 ? &a.items[i] : NULL;
         const struct entry *in_b = order >= 0 ? &b.items[j] : NULL;
+        const struct entry *either = in_a ? in_a : in_b;
+        assert(either);
         if (!in_a || !in_b || strcmp(in_a->value, in_b->value) != 0)
-            tell_difference(out, ++found, (in_a ? in_a : in_b)->key, in_a ? in_a->value : NULL,
-                in_b ? in_b->value : NULL);
+            tell_difference(
+                out, ++found, either->key, in_a ? in_a->value : NULL, in_b ? in_b->value : NULL);
         i += order <= 0;
         j += order >= 0;
     }

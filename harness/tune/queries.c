@@ -143,7 +143,8 @@ double queries_median_ms(const struct query_list *list)
     for (size_t i = 0; i < list->count; i++)
         ns[i] = list->items[i].ns;
     qsort(ns, list->count, sizeof *ns, clock_compare);
-    return (double)ns[list->count / 2] / NS_PER_MS;
+    size_t middle = list->count / 2;
+    return (double)ns[middle] / NS_PER_MS;
 }
 
 void queries_fini(struct queries *q)

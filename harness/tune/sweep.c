@@ -362,7 +362,7 @@ static void print_sweep_forecast(const struct tuning *t)
         pairs += !t->pairs[i].left_out;
     int64_t round_ns = (int64_t)pairs * (load_ns + SUITE_OVERHEAD_NS);
     // The time limit does not hold for a shard, which makes all its rounds.
-    if (!t->options->shard.of && t->within_ns > (int64_t)rounds * round_ns)
+    if (!t->options->shard.of && pairs > 0 && t->within_ns > (int64_t)rounds * round_ns)
         rounds = (size_t)(t->within_ns / round_ns);
     uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
     forecast_add(&f, runs_left(t, COUNTING_ROUND + 1, rounds), load_ns, tokens, 1);
