@@ -265,7 +265,8 @@ void scenario_fini(struct scenario *s);
 void scenario_replace(char **text, const char *fresh);
 
 // Appends the resolved scenario as YAML: every key that this version knows, defaults included.
-// scenario_load makes the same struct of that text. False when `out` has failed.
+// scenario_load makes the same struct of that text. A NUL follows the text, as after buf_str.
+// ERR_INTERNAL when `out` is full.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out, struct err *e);
 
 // Appends a fault as one line, {do: reset, …}, without the keys that say when it comes and without

@@ -27,7 +27,8 @@ static void complete_line(struct event *e, const struct subject_log *log)
         event_default(e, "by", (int64_t)by);
 }
 
-// Fills in the defaults that depend on more than one field of the same event.
+// Fills in the defaults that the table cannot state: those that depend on several fields of the
+// event, or on what lies outside of it (`u`).
 static void complete_by_context(struct event *e, const struct default_context *u)
 {
     const struct starved_sample *look = u->before;
