@@ -10,8 +10,8 @@ static void print_explore_title(const struct page *p, struct buf *out)
     append_escaped(out, *p->collector ? p->collector : "the reference collector");
 }
 
-// True when a draw has had this fault.
-static bool is_verb_drawn(const struct page *p, size_t verb)
+// True when this fault took effect in a draw that was judged.
+static bool is_verb_covered(const struct page *p, size_t verb)
 {
     unsigned draws = 0;
 
@@ -141,7 +141,7 @@ static void print_undrawn(const struct page *p, struct buf *out)
     size_t count = 0;
 
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (draw_allows(p->limits, v) && !is_verb_drawn(p, v))
+        if (draw_allows(p->limits, v) && !is_verb_covered(p, v))
             buf_printf(out, "%s%s", count++ ? ", " : "Never drawn: ", verbs[v].name);
     }
     if (count > 0)
@@ -163,7 +163,7 @@ static void print_state_table(const struct page *p, struct buf *out)
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
         // Leave out rows of zeros, which would hide the others. print_undrawn names these faults.
-        if (!is_verb_drawn(p, v))
+        if (!is_verb_covered(p, v))
             continue;
         buf_printf(out, "<tr><td>%s<td>%u", verbs[v].name,
             p->journal->coverage.states[v][EXCHANGE_UNSEEN]);
@@ -179,19 +179,19 @@ static void print_pairs(const struct page *p, struct buf *out)
 {
     buf_append_str(out, "<table class=pairs><tr><th>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (is_verb_drawn(p, v))
+        if (is_verb_covered(p, v))
             buf_printf(out, "<th class=up><span>%s</span>", verbs[v].name);
     }
     buf_append_str(out, "</tr>");
     for (size_t a = 0; a < VERB_COUNT; a++) {
-        if (!is_verb_drawn(p, a))
+        if (!is_verb_covered(p, a))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[a].name);
         for (size_t b = 0; b < VERB_COUNT; b++) {
-            if (is_verb_drawn(p, b) && a < b)
+            if (is_verb_covered(p, b) && a < b)
                 print_count_cell(out, p->journal->coverage.pairs[a][b]);
             // Each pair needs one cell only, so the other half of the square stays empty.
-            else if (is_verb_drawn(p, b))
+            else if (is_verb_covered(p, b))
                 buf_append_str(out, "<td class=out>");
         }
         buf_append_str(out, "</tr>");
@@ -212,7 +212,7 @@ static void print_modes(const struct page *p, struct buf *out)
         buf_printf(out, "<td>%u", c->draws[m]);
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        if (!is_verb_drawn(p, v))
+        if (!is_verb_covered(p, v))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[v].name);
         // The first row has the number of draws in each mode, with which these counts are to be

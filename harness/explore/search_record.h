@@ -14,7 +14,7 @@
 // --- coverage.c --------------------------------------------------------------------
 //
 // Counts what the draws so far have covered: which faults met which state of the collector's
-// connection, which faults overlapped, and in which modes faults were drawn. Pure.
+// connection, which faults overlapped, and in which modes faults took effect. Pure.
 
 struct coverage {
     unsigned states[DRAW_VERBS_MAX][EXCHANGE_STATES]; // how often a fault (index into verbs[]) met

@@ -211,7 +211,7 @@ static double estimate_tokens(const struct load_phase *phase)
     double rate = phase->closed ? ARRIVALS_CLOSED_PER_S : (phase->rate_from + phase->rate_to) / 2;
 
     if (phase->arrivals == ARRIVALS_TRACE)
-        return (double)phase->trace_count * phase->rows_to;
+        return (double)phase->trace_count * (phase->rows_from + phase->rows_to) / 2;
     return rate * ((double)phase->for_ns / 1e9);
 }
 

@@ -26,12 +26,6 @@ static void add_cell(json_t *columns, const char *name, double value)
 
 // --- the run -------------------------------------------------------------------
 
-// add_point keeps this from one interval to the next.
-struct points {
-    json_t *columns;
-    int64_t unread; // tokens acknowledged and not yet read
-};
-
 static double percentile_ms(const struct histogram *h, double percentile)
 {
     return h->total ? (double)histogram_percentile(h, percentile) / 1e6 : NAN;
@@ -44,20 +38,17 @@ static void add_stage(json_t *columns, const char *name, const struct interval *
 }
 
 // Adds an interval of the run to all columns: rates per second, and latencies in ms.
-static void add_point(void *points, const struct interval *i)
+static void add_point(void *columns, const struct interval *i)
 {
-    struct points *p = points;
-    json_t *columns = p->columns;
     double per_s = 1e9 / (double)i->length_ns;
 
-    p->unread += (int64_t)i->committed - (int64_t)i->delivered;
     add_cell(columns, "t", (double)i->from_ns / 1e9);
     add_cell(columns, "offered", (double)i->intended * per_s);
     add_cell(columns, "achieved", (double)i->committed * per_s);
     add_cell(columns, "delivered", (double)i->delivered * per_s);
-    // A token may be read before the answer to its COMMIT has come, so the difference may be
-    // negative for a while.
-    add_cell(columns, "backlog", p->unread > 0 ? (double)p->unread : 0);
+    // A token may be read before the answer to its COMMIT has come, so the backlog may be negative
+    // for a while.
+    add_cell(columns, "backlog", i->backlog > 0 ? (double)i->backlog : 0);
     add_cell(columns, "p50", percentile_ms(i->from_intended, 50));
     add_cell(columns, "p99", percentile_ms(i->from_intended, 99));
     add_cell(columns, "max", i->from_intended->total ? (double)i->from_intended->max / 1e6 : NAN);
@@ -74,10 +65,10 @@ static void add_point(void *points, const struct interval *i)
 json_t *charts_series(const struct ledger *l)
 {
     int64_t step_ns = clock_max((l->drain_end_ns - l->start_ns) / 250, 100 * NS_PER_MS);
-    struct points p = {.columns = json_object()};
+    json_t *columns = json_object();
 
-    intervals_each_step(l, step_ns, add_point, &p);
-    return p.columns;
+    intervals_each_step(l, step_ns, add_point, columns);
+    return columns;
 }
 
 // --- the server ----------------------------------------------------------------
