@@ -149,10 +149,10 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
         if (entry.kind == LOGGED_FLUSH)
             break;
         unsigned char *before FREED_BY(memory_free) = memory_allocate(entry.length);
-        bool ok = device_read(d, entry.offset, before, entry.length) &&
-                  device_put(d, entry.offset, r->data, entry.length);
-        cache_add(cache, entry.offset, entry.length, before, r->data);
-        if (!ok)
+        bool ok = device_read(d, entry.offset, before, entry.length);
+        if (ok)
+            cache_add(cache, entry.offset, entry.length, before, r->data);
+        if (!ok || !device_put(d, entry.offset, r->data, entry.length))
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
     }
     *at_ns = entry.at_ns;

@@ -64,7 +64,7 @@ json_t *verbs_write(const bool has[DRAW_VERBS_MAX]);
 void broken_read(bool broken[METRIC_COUNT], const json_t *list);
 void verbs_read(bool has[DRAW_VERBS_MAX], const json_t *list);
 
-// Convert a tried draw to a JSON object (a new reference; NULL when memory is short), and back.
+// Convert a tried draw to a JSON object (a new reference; NULL when a text is not UTF-8), and back.
 json_t *tried_write(const struct tried *t);
 MUST_USE bool tried_read(struct tried *t, const json_t *line, struct err *e);
 

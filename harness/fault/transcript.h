@@ -32,12 +32,12 @@ struct transcript {
 void transcript_init(struct transcript *t);
 void transcript_fini(struct transcript *t);
 
-// Adds the next message. If the transcript is full or there is no memory, only counts the message.
+// Adds the next message. If the transcript is full, only counts the message.
 void transcript_take(
     struct transcript *t, unsigned link, enum message_sender sender, const struct wire_message *m);
 
 // Adds a copy of another transcript's entry, the n-th of its sender and type. text "": it has none.
-// Returns false without memory or room.
+// Returns false without room.
 bool transcript_add(struct transcript *t, unsigned link, enum message_sender sender,
     unsigned char type, int n, const char *text);
 

@@ -98,9 +98,14 @@ static void pack_notes(struct pack *p, struct history *h)
 
 static void pack_ledger(struct pack *p, struct ledger *l)
 {
+    const int64_t run_most_ns = 100 * 24 * 3600 * NS_PER_S;
+
     pack_moment(p, &l->start_ns);
     pack_moment(p, &l->load_end_ns);
     pack_moment(p, &l->drain_end_ns);
+    // Charts and tables have a row for each second of the run.
+    if (l->drain_end_ns - l->start_ns > run_most_ns)
+        pack_fail(p, "holds an impossible time");
     pack_signed(p, &l->server_epoch_s);
     PACK_LIMITED(p, l->strangers, no_limit);
 }

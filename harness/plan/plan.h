@@ -131,7 +131,7 @@ struct plan {
 #define PLAN_FAULTS_MAX 100000u
 
 // Makes the plan of a scenario. Fails with ERR_USAGE when the scenario asks for more than the
-// limits above, or without memory; *p is then zeroed.
+// limits above; *p is then zeroed.
 MUST_USE bool plan_make(struct plan *p, const struct scenario *s, struct err *e);
 void plan_fini(struct plan *p);
 

@@ -158,7 +158,7 @@ static int append_plan_json(const char *text, size_t len, void *data)
     return buf_append(data, text, len) ? 0 : -1;
 }
 
-// Appends a JSON value and frees it. A NULL means that jansson was out of memory; `out` then fails.
+// Appends a JSON value and frees it. NULL: a text in it is not UTF-8; `out` then fails.
 static void put_json(struct printer *pr, json_t *value)
 {
     buf_append_str(pr->out, pr->first ? "\n  " : ",\n  ");

@@ -10,7 +10,7 @@ struct sessions {
 
 // Reads the log from byte `from` on. The lines of the log begin with their time (%m, in UTC), which
 // is the wall clock's. wall_offset_ns: how far the wall clock is ahead of the run's clock. Without
-// a log, or without memory, opened_ns is NULL.
+// a log, opened_ns is NULL.
 void sessions_read(
     struct sessions *s, const char *log, long from, const char *role, int64_t wall_offset_ns);
 

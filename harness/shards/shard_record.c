@@ -7,7 +7,7 @@
 
 // --- reading ----------------------------------------------------------------------------
 
-// Makes the first line of a record. NULL when memory is short.
+// Makes the first line of a record. NULL when a text is not UTF-8.
 static json_t *record_head_json(const struct record_head *head)
 {
     json_t *asked = json_array();
@@ -189,6 +189,8 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
     json_t *head FREED_BY(json_decrefp) = record_head_json(h);
 
     *r = (struct record){.lines = json_array()};
+    if (!head)
+        return err_set(e, ERR_USAGE, "an argument of the command is not UTF-8");
     bool ok = !folder || open_record_file(r, folder, h, head, e);
     r->shard = h->shard;
     r->temporary = h->temporary;

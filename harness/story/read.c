@@ -8,7 +8,7 @@
 #include "scenario/parse.h"
 
 #define FILE_MAX ((size_t)4 << 20)
-#define LINE_MAX_BYTES 4096
+#define LINE_MAX_BYTES (64 << 10)
 #define LIKE_MAX 16 // `like` lines of a story and of all stories that these name
 #define REPEAT_MAX 100000
 

@@ -20,6 +20,18 @@ static const unsigned char key[32] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 
 #define ACTIVATION "1," EMAIL_1 ",t0000001," SIGNED_A ","
 #define RECOVERY "2," EMAIL_2 ",t0000002," SIGNED_B ",01234"
 
+// The kernel lets /proc/self/mem be opened, but nothing be read at its beginning.
+static void a_program_is_named_without_what_cannot_be_read(void **state)
+{
+    char *const plain[] = {"/bin/sh", NULL}, *const secret[] = {"/bin/sh", "/proc/self/mem", NULL};
+    char *first = identity_of(plain, NULL, "1.0"), *second = identity_of(secret, NULL, "1.0");
+
+    assert_string_equal(first, second);
+    assert_non_null(strstr(first, "1.0, sh sha256:"));
+    free(first);
+    free(second);
+}
+
 static void good_tokens_decode(void **state)
 {
     const char line[] = ACTIVATION "," RECOVERY;
@@ -346,6 +358,7 @@ int main(void)
         cmocka_unit_test(the_right_collector_is_started),
         cmocka_unit_test(the_health_check_follows_a_long_batch_timeout),
         cmocka_unit_test(an_empty_command_is_a_usage_error),
+        cmocka_unit_test(a_program_is_named_without_what_cannot_be_read),
         cmocka_unit_test(good_tokens_decode),
         cmocka_unit_test(wrong_signatures_are_seen),
         cmocka_unit_test(malformed_tokens_are_refused),
