@@ -18,8 +18,8 @@ struct process_spec {
     const char *dir;         // working directory; NULL: the caller's
     uid_t uid; // user of the child, which then cannot become root again (no_new_privs); (uid_t)-1:
                // the caller's
-    gid_t gid;
-    int net; // descriptor of a network namespace that the child enters; -1: the caller's
+    gid_t gid; // its group; does not count without `uid`
+    int net;   // descriptor of a network namespace that the child enters; -1: the caller's
     int in, out, err;
     int death_signal; // signal that the kernel sends to the child when the thread that started it
                       // ends; 0: none
@@ -34,7 +34,7 @@ struct process_spec {
 MUST_USE pid_t process_start(const struct process_spec *spec, struct err *e);
 
 // Runs a program to its end and collects its output in `text`, cut to `size` and without blanks at
-// its end. Fails (ERR_SYSTEM) unless it exits with 0. uid as in process_spec.
+// its end. Fails (ERR_SYSTEM) unless it exits with 0. uid and gid as in process_spec.
 MUST_USE bool process_run(
     const char *const *argv, uid_t uid, gid_t gid, char *text, size_t size, struct err *e);
 

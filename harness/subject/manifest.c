@@ -150,8 +150,8 @@ static bool check_manifest(const struct manifest *m, const char *path, struct er
         return true;
     if (!check_addresses(m, path, e))
         return false;
-    // A run waits as long as retry_within for an interrupted job. So a long time needs the words of
-    // the documentation that allow it.
+    // A job whose retry takes longer than `field` waits may only be believed to come again: on the
+    // words of the documentation, and for as many jobs as `taken` counts.
     if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->retry_documented, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE,
             "%s: retry_within: more than a minute needs retry_documented, where its documentation "

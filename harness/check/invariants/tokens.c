@@ -42,7 +42,7 @@ static const char *outcome_name(const struct ledger *l, uint32_t token)
 static void finding_add_token(
     struct result *r, enum metric_id id, const struct ledger *l, uint32_t token)
 {
-    char name[LEDGER_FULL_NAME_MAX], read[48] = "not delivered";
+    char name[LEDGER_FULL_NAME_MAX], read[48] = "not delivered", insert[120];
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
 
@@ -54,9 +54,13 @@ static void finding_add_token(
     ledger_full_name(l, token, name);
     if (read_ns != CLOCK_NEVER)
         snprintf(read, sizeof read, "read at %.3f s", ledger_seconds(l, read_ns));
-    finding_add(r, id, "%s: intended at %.3f s, sent %.3f s, %s %.3f s, %s", name,
-        ledger_seconds(l, ledger_intended_ns(l, token)), ledger_seconds(l, txn->sent_ns),
-        outcome_name(l, token), ledger_seconds(l, txn->ended_ns), read);
+    if (txn->outcome != TXN_NOT_SENT && txn->outcome != TXN_NOT_NEEDED)
+        snprintf(insert, sizeof insert, "sent %.3f s, %s %.3f s", ledger_seconds(l, txn->sent_ns),
+            outcome_name(l, token), ledger_seconds(l, txn->ended_ns));
+    else
+        snprintf(insert, sizeof insert, "%s", outcome_name(l, token));
+    finding_add(r, id, "%s: intended at %.3f s, %s, %s", name,
+        ledger_seconds(l, ledger_intended_ns(l, token)), insert, read);
     finding_add_faults(r, id, l, txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token));
 }
 

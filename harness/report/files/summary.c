@@ -27,7 +27,7 @@ static void each_bad(const struct suite *s, struct buf *out,
     for (int severity = SUITE_SEVERITIES - 1; severity > 0; severity--) {
         for (size_t i = 0; i < s->run_count; i++) {
             const struct suite_run *r = &s->runs[i];
-            if (!was_skipped(r) && suite_severity(r) == severity)
+            if (suite_severity(r) == severity)
                 put(s, r, out);
         }
     }
