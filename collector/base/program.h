@@ -1,5 +1,5 @@
-// What the collector and the mail sender do around their work: they hold the standard files, keep
-// secrets, catch TERM and INT, write whole texts, and choose an exit code.
+// The collector and the mail sender call this around their work: it holds the standard files, keeps
+// secrets, catches TERM and INT, writes whole texts, and chooses an exit code.
 #pragma once
 
 #include <stdbool.h>

@@ -273,7 +273,7 @@ bool launch_start(int in, int out, pid_t *pid, struct err *e)
     if (!send_order(START, (int[2]){in, out}) || !receive_reply(&reply))
         return err_set(e, ERR_SYSTEM, "the launcher of the sender was ended");
     if (reply.value != 0) {
-        // What the machine lacks for a while is no fault of the command.
+        // The machine may lack processes or memory for a while; the command is not wrong then.
         bool passes = reply.value == EAGAIN || reply.value == ENOMEM || reply.value == EMFILE ||
                       reply.value == ENFILE;
         errno = reply.value;

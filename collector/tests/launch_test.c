@@ -15,8 +15,8 @@ static enum err_kind start_fails(char *const command[])
     return e.kind;
 }
 
-// What the machine lacks for a while must not look like a wrong setting: a service manager does not
-// start a collector again that has ended for that.
+// A machine without processes must not look like a wrong setting: a service manager does not start
+// a collector again that has ended because of its settings.
 static void a_lack_passes(void **state)
 {
     char *const command[] = {"true", NULL};

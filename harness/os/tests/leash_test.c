@@ -117,7 +117,7 @@ static void term_ends_any_number(void **state)
     if (count < MANY)
         skip(); // the system has not so many processes
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    // What escapes the leash becomes ours.
+    // A process that escapes the leash becomes a child of this test.
     assert_int_equal(process_descendants(getpid(), &left), 0);
 }
 

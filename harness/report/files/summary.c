@@ -118,7 +118,7 @@ static void add_segment(struct hour *h, const struct suite_run *r)
 {
     h->segments++;
     h->passed += has_passed(r);
-    // Of a segment that was not judged, these counts are not known.
+    // A segment that was not judged has NAN for these counts, which suite_sum leaves out.
     h->lost = suite_sum(h->lost, r->lost);
     h->duplicated = suite_sum(h->duplicated, r->duplicated);
     h->p99_ms = fmax(h->p99_ms, r->p99_ms);
