@@ -90,11 +90,13 @@ static json_t *paragraph(struct excerpt p)
 // mark; NULL: nothing closes the block.
 static const char *add_code(json_t *blocks, const char *text)
 {
-    const char *from = strchr(text, '\n'), *to = from ? strstr(from, "\n" FENCE) : NULL;
+    const char *opened = strchr(text, '\n'), *to = opened ? strstr(opened, "\n" FENCE) : NULL;
 
     if (!to)
         return NULL;
-    json_array_append_new(blocks, json_pack("{s:o}", "code", text_of(from + 1, to)));
+    // In an empty block, the newline that ends the opening line is also the one before the mark.
+    const char *from = to > opened ? opened + 1 : to;
+    json_array_append_new(blocks, json_pack("{s:o}", "code", text_of(from, to)));
     return to + 1 + strlen(FENCE);
 }
 

@@ -68,7 +68,8 @@ static const char *figures_of(const struct cell *c)
     return rest + strspn(rest, ":; ");
 }
 
-// Returns the cells of a row in the columns from `from` up to, but not including, `to`.
+// Returns the cells of a row in the columns from `from` up to, but not including, `to`. "place" is
+// the cell's id in the page of its subject, for links to it.
 static json_t *cells_json(const struct grid *g, const struct grid_row *r, size_t from, size_t to)
 {
     static const char *const marks[] = {
@@ -152,9 +153,17 @@ static json_t *marked_text(const struct grid *g, const struct grid_row *r, enum 
     return json_string(text.len > 0 && buf_str(&text) ? text.data : "");
 }
 
-// Returns the findings about a row's project, either the fixed ones or the others. A row belongs to
-// a project when its name begins with the project's: graphile-worker-advised belongs to
-// graphile-worker. Fixed findings accuse nobody any more, so they have a list of their own.
+// True when the row's name is the project's, alone or before a hyphen: graphile-worker-advised
+// belongs to graphile-worker, but pgqueuer does not belong to pgq.
+static bool belongs_to_project(const struct grid_row *r, const char *project)
+{
+    size_t len = strlen(project);
+
+    return strncmp(r->name, project, len) == 0 && (r->name[len] == '\0' || r->name[len] == '-');
+}
+
+// Returns the findings about a row's project, either the fixed ones or the others. Fixed findings
+// accuse nobody any more, so they have a list of their own.
 static json_t *findings_of(const struct grid_row *r, const json_t *all, bool fixed)
 {
     json_t *own = json_array(), *finding;
@@ -164,7 +173,7 @@ static json_t *findings_of(const struct grid_row *r, const json_t *all, bool fix
     {
         const char *project = json_string_value(json_object_get(finding, "project"));
         const bool is_fixed = *json_string_value(json_object_get(finding, "fixed_in"));
-        if (strncmp(r->name, project, strlen(project)) == 0 && is_fixed == fixed)
+        if (belongs_to_project(r, project) && is_fixed == fixed)
             json_array_append(own, finding);
     }
     return own;

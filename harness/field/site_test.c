@@ -61,6 +61,7 @@ static void prose_becomes_blocks(void **state)
         {"a `b\n\nc` d", "[{\"spans\":[{\"plain\":\"a `b\"}]},{\"spans\":[{\"plain\":\"c` d\"}]}]"},
         {"```sql\nSELECT\n\n1\n```\nx",
             "[{\"code\":\"SELECT\\n\\n1\"},{\"spans\":[{\"plain\":\"x\"}]}]"},
+        {"```\n```\nx", "[{\"code\":\"\"},{\"spans\":[{\"plain\":\"x\"}]}]"},
         {"```sql\nno end", "[{\"spans\":[{\"plain\":\"```sql\\nno end\"}]}]"},
     };
 
@@ -154,6 +155,11 @@ static void pages_hold_the_table(void **state)
     assert_non_null(strstr(text, "Faults asked: 1 of 1 broken: server &lt;killed&gt;.</p>"));
     // The stored runs are those of the subject `dbos` that comes with mailproof.
     assert_null(strstr(text, "result of seed"));
+    // A queue whose name only begins like the project's is not accused of its findings.
+    snprintf(g.rows[1].name, sizeof g.rows[1].name, "dbos2");
+    assert_true(site_write(&g, &answers, dir, &e));
+    read_page(dir, "dbos-5.html", text, sizeof text);
+    assert_null(strstr(text, "id=\"DB-1\""));
     snprintf(g.rows[1].name, sizeof g.rows[1].name, "dbos");
     if (!site_write(&g, &answers, dir, &e))
         fail_msg("%s", e.text);
