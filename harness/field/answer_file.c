@@ -28,7 +28,7 @@ static const struct {
     {"deaf", AT(deaf)},
     {"judged", AT(judged)},
     {"in_hand", AT(in_hand)},
-    {"rerun_ms", AT(again_ms)},
+    {"rerun_ms", AT(rerun_ms)},
     {"at_once", AT(at_once)},
     {"failing", AT(failing)},
     {"attempts", AT(attempts)},

@@ -22,7 +22,7 @@ struct answer {
     double deaf;            // 1: the consumer lived on after the fault, but took no more jobs
     double judged;          // 0: the run was inconclusive
     // Known only if the harness ends each handler with an answer; see ledger/handlers.h.
-    double in_hand, again_ms, at_once, failing, attempts, gap_min_ms, gap_max_ms;
+    double in_hand, rerun_ms, at_once, failing, attempts, gap_min_ms, gap_max_ms;
     double failed;    // jobs that the queue keeps as failed
     char program[80]; // version and commit of the mailproof that made the run; "" when not known
     char day[11];     // day of the run in UTC, such as 2026-11-28; "" when not known

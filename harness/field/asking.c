@@ -38,7 +38,7 @@ struct seen answer_seen(const struct answer *a, const struct question *q)
     return (struct seen){
         .lost = a->lost,
         .left = a->left - failing,
-        .rerun_ms = a->again_ms,
+        .rerun_ms = a->rerun_ms,
         .at_once = a->at_once,
         .attempts = a->attempts,
         .gap_min_ms = a->gap_min_ms,
@@ -155,7 +155,7 @@ bool cell_note_failure(struct cell *c, const struct err *e)
     char why[sizeof e->text];
 
     snprintf(why, sizeof why, "%s",
-        e->kind == ERR_INTERRUPTED ? "the record was ended before" : e->text);
+        e->kind == ERR_INTERRUPTED ? "the command was interrupted" : e->text);
     prose_drop_folders(why);
     c->mark = CELL_EMPTY; // an earlier run may have left a figure
     snprintf(c->text, sizeof c->text, "%s%.150s", before, why); // a cell has room for few words

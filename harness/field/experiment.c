@@ -49,7 +49,8 @@ static void collect_sets(const struct experiment *x, struct sets *s)
     add_set(s, "expect={}");
     add_set(s, "drain=%ds", drain_s);
     add_set(s, "recovery_limit=%ds", drain_s);
-    // The verdicts judge no times, so a busy machine makes no run inconclusive.
+    // The verdicts judge no times. A long slack widens the gates' limits on the harness itself,
+    // which would make runs on a busy machine inconclusive.
     add_set(s, "slack=3s");
     for (size_t i = 0; i < QUESTION_SETS_MAX && x->question->sets[i]; i++)
         s->items[s->count++] = x->question->sets[i];
@@ -110,7 +111,7 @@ static void read_handlers(struct answer *a, const struct run_outcome *outcome)
     const struct handlers *h = &outcome->handlers;
 
     a->in_hand = h->in_hand;
-    a->again_ms = h->came_again > 0 ? ms_of(h->again_ns) : NAN;
+    a->rerun_ms = h->came_again > 0 ? ms_of(h->again_ns) : NAN;
     a->at_once = h->at_once;
     a->failing = h->failing;
     a->attempts = h->attempts;

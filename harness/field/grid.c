@@ -66,15 +66,14 @@ void grid_text(const struct grid *g, bool commands, struct buf *out)
 
 // --- markdown ---------------------------------------------------------------------------
 
-// True when the cell's command need not be listed: it has none, or an earlier cell of the row has
-// the same one.
-static bool is_command_listed(const struct grid_row *r, size_t cell)
+// True when the cell has a command, and no earlier cell of the row has the same one.
+static bool has_new_command(const struct grid_row *r, size_t cell)
 {
     for (size_t i = 0; i < cell; i++) {
         if (strcmp(r->cells[i].command, r->cells[cell].command) == 0)
-            return true;
+            return false;
     }
-    return r->cells[cell].command[0] == '\0';
+    return r->cells[cell].command[0] != '\0';
 }
 
 // Appends the titles of all cells of the row that have the same command as this cell, such as "p50,
@@ -101,7 +100,7 @@ static void markdown_commands(const struct grid *g, struct buf *out)
             continue;
         buf_printf(out, "\n<details><summary>%s</summary>\n\n%s.\n\n", r->name, r->mode);
         for (size_t c = 0; c < g->columns; c++) {
-            if (is_command_listed(r, c))
+            if (!has_new_command(r, c))
                 continue;
             buf_append_str(out, "- ");
             markdown_titles(g, r, c, out);

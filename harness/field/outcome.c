@@ -10,18 +10,18 @@
 
 static const struct {
     const char *one, *many;
-    int promise; // the promise that is broken when the part is above 0
-} parts[PARTS] = {
-    [PART_LOST] = {"missing", "missing", PROMISE_NO_LOSS},
-    [PART_LEFT] = {"left", "left", PROMISE_NO_LOSS},
-    [PART_AGAIN] = {"again", "again", PROMISE_ONCE},
-    [PART_EXITS] = {"exit", "exits", PROMISE_RECONNECT},
+    int promise; // the promise that is broken when the figure is above 0
+} figures[FIGURE_KINDS] = {
+    [FIGURE_LOST] = {"missing", "missing", PROMISE_NO_LOSS},
+    [FIGURE_LEFT] = {"left", "left", PROMISE_NO_LOSS},
+    [FIGURE_AGAIN] = {"again", "again", PROMISE_ONCE},
+    [FIGURE_EXITS] = {"exit", "exits", PROMISE_RECONNECT},
 };
 
-static void append_reason(char *text, size_t size, const char *fmt, ...)
+static void append_words(char *text, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void append_reason(char *text, size_t size, const char *fmt, ...)
+static void append_words(char *text, size_t size, const char *fmt, ...)
 {
     size_t len = strlen(text);
     va_list args;
@@ -31,23 +31,23 @@ static void append_reason(char *text, size_t size, const char *fmt, ...)
     va_end(args);
 }
 
-// Returns a part's figure; 0 when it is not known.
-static double count_of(const struct seen *s, enum part part)
+// Returns a figure; 0 when it is not known.
+static double count_of(const struct seen *s, enum figure figure)
 {
-    const double counts[PARTS] = {s->lost, s->left, s->again, s->exits};
+    const double counts[FIGURE_KINDS] = {s->lost, s->left, s->again, s->exits};
 
-    return counts[part] > 0 ? counts[part] : 0;
+    return counts[figure] > 0 ? counts[figure] : 0;
 }
 
-// Returns how much of a part's figure has this meaning, such as the part of the missing jobs that
-// breaks a promise. A documented late retry excuses as many jobs as workers had taken, but no more:
-// a job that no worker took does not wait for a retry.
+// Returns how much of a figure has this meaning, such as how many of the missing jobs break a
+// promise. A documented late retry excuses as many jobs as workers had taken, but no more: a job
+// that no worker took does not wait for a retry.
 static double count_meaning(
-    const struct seen *s, enum part part, enum meaning meaning, const struct terms *t)
+    const struct seen *s, enum figure figure, enum meaning meaning, const struct terms *t)
 {
-    const bool may_wait = t->retry_s > 0 && parts[part].promise == PROMISE_NO_LOSS;
-    const bool promised = t->promises & parts[part].promise;
-    double count = count_of(s, part);
+    const bool may_wait = t->retry_s > 0 && figures[figure].promise == PROMISE_NO_LOSS;
+    const bool promised = t->promises & figures[figure].promise;
+    double count = count_of(s, figure);
     double documented = may_wait ? fmin(count, s->taken) : 0;
 
     if (meaning == MEANS_DOCUMENTED)
@@ -61,7 +61,7 @@ static double count_meaning(
 // excused nor held against the queue.
 static bool may_judge(const struct seen *s, const struct terms *t)
 {
-    const double waiting = count_of(s, PART_LOST) + count_of(s, PART_LEFT);
+    const double waiting = count_of(s, FIGURE_LOST) + count_of(s, FIGURE_LEFT);
 
     return s->judged && !(t->retry_s > 0 && waiting > 0 && isnan(s->taken));
 }
@@ -70,8 +70,8 @@ static bool may_judge(const struct seen *s, const struct terms *t)
 // what it documents.
 static bool outcome_convicts(const struct seen *s, const struct terms *t)
 {
-    for (enum part p = 0; may_judge(s, t) && !s->missed && p < PARTS; p++) {
-        if (count_meaning(s, p, MEANS_BROKEN, t) > 0)
+    for (enum figure f = 0; may_judge(s, t) && !s->missed && f < FIGURE_KINDS; f++) {
+        if (count_meaning(s, f, MEANS_BROKEN, t) > 0)
             return true;
     }
     return false;
@@ -82,15 +82,15 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
     const char *before = "";
 
     if (!outcome_convicts(s, t)) {
-        append_reason(text, size, "%s", may_judge(s, t) ? "kept" : "inconclusive");
+        append_words(text, size, "%s", may_judge(s, t) ? "kept" : "inconclusive");
         return;
     }
-    for (enum part p = 0; p < PARTS; p++) {
-        double count = count_meaning(s, p, MEANS_BROKEN, t);
+    for (enum figure f = 0; f < FIGURE_KINDS; f++) {
+        double count = count_meaning(s, f, MEANS_BROKEN, t);
         if (!(count > 0))
             continue;
-        append_reason(
-            text, size, "%s%.0f %s", before, count, NOUN(count, parts[p].one, parts[p].many));
+        append_words(
+            text, size, "%s%.0f %s", before, count, NOUN(count, figures[f].one, figures[f].many));
         before = ", ";
     }
 }
@@ -119,35 +119,35 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     // still holds do not count.
     o->deaf += s->deaf && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
-        for (enum part p = 0; p < PARTS; p++)
-            widen_figure_range(&o->ranges[m][p], count_meaning(s, p, m, t));
+        for (enum figure f = 0; f < FIGURE_KINDS; f++)
+            widen_figure_range(&o->ranges[m][f], count_meaning(s, f, m, t));
     }
     // A job that waits for its retry is counted as left, and also as missing unless its handler has
     // ended. So the larger of the two counts is the number of jobs that wait.
-    widen_figure_range(&o->waiting, fmax(count_meaning(s, PART_LOST, MEANS_DOCUMENTED, t),
-                                        count_meaning(s, PART_LEFT, MEANS_DOCUMENTED, t)));
+    widen_figure_range(&o->waiting, fmax(count_meaning(s, FIGURE_LOST, MEANS_DOCUMENTED, t),
+                                        count_meaning(s, FIGURE_LEFT, MEANS_DOCUMENTED, t)));
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms); // fmax leaves out NAN
     o->last = *s;
 }
 
-// Appends `before` and the ranges of those parts whose promise is in `of_promises` (bits of enum
-// promise), such as "1 to 3 exits". False: there was none, and nothing is appended.
-static bool tell_ranges(
+// Appends `before` and the ranges of those figures whose promise is in `of_promises` (bits of enum
+// promise), such as "1 to 3 exits". Without any, nothing is appended.
+static void tell_ranges(
     const struct range *ranges, int of_promises, const char *before, char *text, size_t size)
 {
     bool any = false;
 
-    for (enum part p = 0; p < PARTS; p++) {
-        const struct range *r = &ranges[p];
-        if (!(r->most > 0) || !(parts[p].promise & of_promises))
+    for (enum figure f = 0; f < FIGURE_KINDS; f++) {
+        const struct range *r = &ranges[f];
+        if (!(r->most > 0) || !(figures[f].promise & of_promises))
             continue;
-        append_reason(text, size, "%s", any ? ", " : before);
+        append_words(text, size, "%s", any ? ", " : before);
         if (r->most > r->least)
-            append_reason(text, size, "%.0f to ", r->least);
-        append_reason(text, size, "%.0f %s", r->most, NOUN(r->most, parts[p].one, parts[p].many));
+            append_words(text, size, "%.0f to ", r->least);
+        append_words(
+            text, size, "%.0f %s", r->most, NOUN(r->most, figures[f].one, figures[f].many));
         any = true;
     }
-    return any;
 }
 
 // Appends how many runs broke promises, and the ranges of what broke them. Returns the cell's mark.
@@ -155,12 +155,12 @@ static enum cell_mark tell_broken(const struct outcome *o, struct cell *c)
 {
     bool convicted = o->broken >= CONVICTS_FROM;
 
-    append_reason(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful",
+    append_words(c->text, sizeof c->text, "%s %d of %d", convicted ? "broken" : "doubtful",
         o->broken, o->judged);
     tell_ranges(o->ranges[MEANS_BROKEN], ~0, ": ", c->text, sizeof c->text); // ~0: all promises
     // The pages quote the documentation's words for just these promises.
-    for (enum part p = 0; p < PARTS; p++)
-        c->broken |= o->ranges[MEANS_BROKEN][p].most > 0 ? parts[p].promise : 0;
+    for (enum figure f = 0; f < FIGURE_KINDS; f++)
+        c->broken |= o->ranges[MEANS_BROKEN][f].most > 0 ? figures[f].promise : 0;
     return convicted ? CELL_BROKEN : CELL_DOUBTFUL;
 }
 
@@ -171,15 +171,15 @@ static void tell_waiting(const struct outcome *o, const struct terms *t, struct 
 {
     const size_t size = sizeof c->text;
 
-    append_reason(c->text, size, o->died ? "as documented: " : "held: ");
+    append_words(c->text, size, o->died ? "as documented: " : "held: ");
     if (o->waiting.most > o->waiting.least)
-        append_reason(c->text, size, "%.0f to ", o->waiting.least);
-    append_reason(c->text, size, "%.0f %s", o->waiting.most, NOUN(o->waiting.most, "job", "jobs"));
+        append_words(c->text, size, "%.0f to ", o->waiting.least);
+    append_words(c->text, size, "%.0f %s", o->waiting.most, NOUN(o->waiting.most, "job", "jobs"));
     if (o->died)
-        append_reason(c->text, size, " %s for a retry", NOUN(o->waiting.most, "waits", "wait"));
+        append_words(c->text, size, " %s for a retry", NOUN(o->waiting.most, "waits", "wait"));
     else
-        append_reason(c->text, size, " of a living worker until a retry");
-    append_reason(c->text, size, " (%.0f min%s%s)", t->retry_s / 60,
+        append_words(c->text, size, " of a living worker until a retry");
+    append_words(c->text, size, " (%.0f min%s%s)", t->retry_s / 60,
         t->retry_default ? "; by default " : "", t->retry_default ? t->retry_default : "");
 }
 
@@ -197,9 +197,9 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
     tell_ranges(unpromised, ~PROMISE_ONCE,
         c->text[0] ? "; not promised: " : "not promised: ", c->text, size);
     if (!c->text[0]) {
-        append_reason(c->text, size, "kept");
+        append_words(c->text, size, "kept");
         if (o->judged > 1)
-            append_reason(c->text, size, " %d of %d", o->judged, o->judged);
+            append_words(c->text, size, " %d of %d", o->judged, o->judged);
         mark = CELL_KEPT;
     }
     tell_ranges(unpromised, PROMISE_ONCE, "; ", c->text, size);
@@ -209,18 +209,18 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
 // Appends how often the jobs that always fail were tried, and what became of them.
 static void tell_attempts(const struct seen *s, char *text, size_t size)
 {
-    append_reason(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
+    append_words(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
     // Gaps that differ by less than the printed 0.1 s are shown as one number.
     if (s->attempts > 1 && s->gap_max_ms - s->gap_min_ms < 100)
-        append_reason(text, size, ", %.1f s apart", s->gap_max_ms / 1000);
+        append_words(text, size, ", %.1f s apart", s->gap_max_ms / 1000);
     else if (s->attempts > 1)
-        append_reason(
+        append_words(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
     // The queue keeps s->failed jobs as failed, and s->retried jobs wait for a further attempt.
     if (s->failed >= s->failing)
-        append_reason(text, size, ", then kept as failed");
+        append_words(text, size, ", then kept as failed");
     else
-        append_reason(
+        append_words(
             text, size, s->retried > 0 ? "; still tried at the end of the run" : ", then gone");
 }
 
@@ -236,19 +236,19 @@ static void tell_answer(const struct outcome *o, const struct terms *t, char *te
         // After a broken promise, tell no time: with jobs missing, the time until other jobs came
         // would read as a recovery.
         if (o->broken == 0 && o->recovery_ms < 100)
-            append_reason(text, size, "; back in under 0.1 s");
+            append_words(text, size, "; back in under 0.1 s");
         else if (o->broken == 0 && !isnan(o->recovery_ms))
-            append_reason(text, size, "; back in %.1f s", o->recovery_ms / 1000);
+            append_words(text, size, "; back in %.1f s", o->recovery_ms / 1000);
         break;
     case ASKS_RERUN:
         if (!isnan(s->rerun_ms))
-            append_reason(text, size, "; again after %.1f s", s->rerun_ms / 1000);
+            append_words(text, size, "; again after %.1f s", s->rerun_ms / 1000);
         if (!isnan(s->rerun_ms) && t->retry_default)
-            append_reason(text, size, " (by default %s)", t->retry_default);
+            append_words(text, size, " (by default %s)", t->retry_default);
         break;
     case ASKS_AT_ONCE:
         if (s->at_once > 0)
-            append_reason(text, size, "; %.0f at once with another of the same job", s->at_once);
+            append_words(text, size, "; %.0f at once with another of the same job", s->at_once);
         break;
     case ASKS_ATTEMPTS:
         if (s->failing > 0)
@@ -265,17 +265,17 @@ void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c
     c->broken = 0;
     if (o->missed && o->judged == 0) {
         c->mark = CELL_EMPTY;
-        append_reason(c->text, size, "not asked: no target");
+        append_words(c->text, size, "not asked: no target");
         return;
     }
     // Inconclusive runs do not show that promises are kept, so the cell is doubtful.
     if (o->judged == 0) {
         c->mark = CELL_DOUBTFUL;
-        append_reason(c->text, size, "doubtful: inconclusive");
+        append_words(c->text, size, "doubtful: inconclusive");
         return;
     }
     c->mark = o->broken > 0 ? tell_broken(o, c) : tell_unbroken(o, t, c);
     if (o->deaf > 0)
-        append_reason(c->text, size, "; alive but deaf in %d", o->deaf);
+        append_words(c->text, size, "; alive but deaf in %d", o->deaf);
     tell_answer(o, t, c->text, size);
 }

@@ -17,7 +17,8 @@ enum asks {
 
 // What one run showed. Figures are NAN when they are not known.
 struct seen {
-    // Numbers of jobs: did not run; not done at the end; came again. And of the consumer's exits.
+    // Counts: jobs that did not run, that were not done at the end, that came again; and exits of
+    // the consumer.
     double lost, left, again, exits;
     double recovery_ms; // the longest recovery; NAN: nothing had to recover
     double taken;       // number of jobs that some worker had taken and not finished
@@ -49,7 +50,7 @@ struct range {
 };
 
 // The figures that may break a promise.
-enum part { PART_LOST, PART_LEFT, PART_AGAIN, PART_EXITS, PARTS };
+enum figure { FIGURE_LOST, FIGURE_LEFT, FIGURE_AGAIN, FIGURE_EXITS, FIGURE_KINDS };
 
 // What a figure means: it breaks a promise; the queue documents it; or the queue promises nothing
 // about it.
@@ -61,7 +62,7 @@ struct outcome {
     int deaf;           // number of runs in which the consumer took no jobs after the fault
     bool missed;        // in at least one run the fault found no target
     bool died;          // in at least one run a worker ended
-    struct range ranges[MEANINGS][PARTS];
+    struct range ranges[MEANINGS][FIGURE_KINDS];
     struct range waiting; // jobs that wait for a documented late retry
     double recovery_ms;   // the longest recovery; NAN: nothing had to recover
     enum asks asks;

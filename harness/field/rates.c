@@ -5,6 +5,7 @@
 #define RATE_LEAST 100 // the search begins with this rate
 #define RATE_MOST 6400 // and multiplies it by four up to this rate
 
+// In a cell's text: the queue kept up at RATE_LEAST, though its p99 was too high.
 #define KEPT_UP " or more"
 
 // Finds out whether a rate is sustained: no job is lost or left 3 s after the load, and p99 is
@@ -25,7 +26,7 @@ static bool try_rate(
     // not hold with a second seed.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
-        // The rate is the figure itself, so the usual rate is named, which is not appended.
+        // The figure is the rate itself. With EXPERIMENT_RATE, no second one is appended to it.
         cell_show_figure(c, rate, 0, "/s", EXPERIMENT_RATE);
     } else if (rate == RATE_LEAST && answer_keeps_up(&a)) {
         // A queue that polls once a second keeps up at this rate although its p99 is above a
@@ -37,12 +38,12 @@ static bool try_rate(
     return true;
 }
 
-// Searches the highest rate with seed 1: multiplies by four until a rate fails, then halves the gap
-// twice. *good becomes the highest sustained rate, *lower the one sustained before it; 0: none.
+// Searches for the highest rate with seed 1: multiplies by four until a rate fails, then halves the
+// gap twice. *good becomes the highest sustained rate, *lower the one sustained before it; 0: none.
 // False when a run could not be made.
 static bool search_rate(struct field_run *f, size_t row, int *good, int *lower, struct err *e)
 {
-    int bad = RATE_MOST * 4; // the lowest rate that failed; until one has, the next one to try
+    int bad = RATE_MOST * 4; // the lowest rate that failed; none from RATE_MOST * 4 on is tried
     bool sustained = true;
 
     for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 4) {

@@ -1,4 +1,4 @@
-// Searches the highest rate that a subject sustains.
+// Searches for the highest rate that a subject sustains.
 #pragma once
 
 #include "field/cells.h"

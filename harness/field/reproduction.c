@@ -271,8 +271,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
         return false;
     if (!realpath(path, real))
         return err_sys(e, ERR_USAGE, "there is no subject in %s", path);
-    // The installed version must be the one that the finding is about, because newer ones may be
-    // mended.
+    // The manifest pins the version to install, because a newer one may be mended.
     bool ok = manifest_load(&m, real, e) &&
               (o->field.no_install ? manifest_installed(&m, e) : install_subject(&m, e));
     const int seeds = o->repeat ? o->repeat : SEEDS_DEFAULT;

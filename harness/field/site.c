@@ -52,14 +52,14 @@ static bool write_subject(const char *dir, const json_t *root, const json_t *sub
 {
     const char *page = json_string_value(json_object_get(subject, "own_page"));
     json_t *both FREED_BY(json_decrefp) = json_copy((json_t *)root);
-    const char *plain = json_string_value(json_object_get(subject, "short"));
+    const char *short_name = json_string_value(json_object_get(subject, "short"));
     const char *version = json_string_value(json_object_get(subject, "version"));
     char name[200], title[200];
 
     json_object_update(both, (json_t *)subject);
-    snprintf(title, sizeof title, "%s %s under faults", plain, version);
+    snprintf(title, sizeof title, "%s %s under faults", short_name, version);
     bool ok = write_page(dir, page, title, field_pages_subject, both, e);
-    snprintf(name, sizeof name, "badges/%s-%s.svg", plain, version);
+    snprintf(name, sizeof name, "badges/%s-%s.svg", short_name, version);
     return ok && write_filled(dir, name, "", field_pages_badge, both, e);
 }
 
@@ -208,7 +208,7 @@ bool site_write(
     link_runs(root, "own", answers);
     bool ok = write_page(dir, "index.html", "The field: queues on PostgreSQL under faults",
         field_pages_index, root, e);
-    // "few" is about the subjects, so it must not change the page of findings.
+    // "few" turns the rows of a page's tables into cards. Only in the index is each row a subject.
     json_object_del(root, "few");
     return ok &&
            write_page(

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-// Grows the array to hold `index`. The array grows by whole octaves: then it moves fewer than 54
-// times, and its length is one that HdrHistogram itself would choose.
+// Grows the array to hold `index`. It grows by whole octaves, so it is copied fewer than 54 times,
+// and its length is one that HdrHistogram itself would choose.
 static void reach_index(struct histogram *h, size_t index)
 {
     if (index < h->count_len)

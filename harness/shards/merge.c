@@ -136,8 +136,9 @@ static bool parts_fit(const struct part *a, const struct part *b, struct err *e)
 
 // --- joining ------------------------------------------------------------------------------
 
-// Appends a text such as "shards 2 and 5 of 16 are missing" about the shards in the `wanted` state
-// (see find_gaps), which ends with `one` for one shard; nothing if there is none.
+// Appends a text such as "shards 2 and 5 of 16 are missing" about the shards whose state (see
+// find_gaps) is `wanted`; nothing if there is none. `one` and `several` are the text's last words,
+// for one shard and for more.
 static void tell_gaps(char *out, size_t size, const char *state, int of, char wanted,
     const char *one, const char *several)
 {

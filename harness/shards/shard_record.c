@@ -19,7 +19,7 @@ static json_t *record_head_json(const struct record_head *head)
         head->shard.number, "of", head->shard.of);
 }
 
-// Takes the first line of a record. False when it is none.
+// Keeps the first line of a file as the record's head. False when the line begins no record.
 static bool take_head(struct record *r, json_t *head, struct err *e)
 {
     if (json_integer_value(json_object_get(head, "record")) != FORMAT)
