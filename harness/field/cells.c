@@ -209,14 +209,14 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
         snprintf(c->text, sizeof c->text, "not asked: %s", why);
         return true;
     }
-    for (int seed = 1; made && wants_seed(f, row, q, seed, &outcome); seed++) {
+    for (int seed = 1; wants_seed(f, row, q, seed, &outcome); seed++) {
         struct experiment x = asking_experiment(f, row, q, seed);
         if (seed == 1)
             experiment_command(&x, c->command, sizeof c->command);
         made = asking_answer(f, row, &x, seed <= f->options->repeat || seed == 1, &a, e);
         if (!made) {
             goes_on = cell_note_failure(c, e);
-            continue;
+            break;
         }
         struct seen seen = answer_seen(&a, q);
         outcome_add(&outcome, &seen, terms);

@@ -10,7 +10,8 @@
 #include "base/base.h"
 
 #define FINDING_NONE "none"
-// Word in `breaks`: jobs whose handler ran, but which end_state still counts as left.
+// Word in `breaks`: jobs whose handler ran, but which the queue still counts as not done (the query
+// end_state of subject.yaml).
 #define FINDING_LEFT "left"
 
 enum finding_state {

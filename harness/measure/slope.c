@@ -52,8 +52,8 @@ void theil_sen(struct slope *s, const double *x, const double *y, size_t count)
     size_t n = all_pairs(slopes, x, y, count);
     memcpy(sorted, y, count * sizeof *sorted);
     s->level = stats_median(sorted, count); // this also sorts them
-    // The interval comes from Kendall's test: its ends lie `within` / 2 ranks below and above the
-    // median of the slopes, rounded outwards.
+    // The interval comes from Kendall's test. Counted from 1, its ends are the slopes with the
+    // ranks (n - within) / 2 and (n + within) / 2 + 1, rounded outwards; an index is one less.
     double within = normal_95 * sqrt(kendall_variance(sorted, count));
     s->estimate = (slopes[(n - 1) / 2] + slopes[n / 2]) / 2;
     s->low = rank_value(slopes, n, floor(((double)n - within) / 2) - 1);
