@@ -212,7 +212,7 @@ static void examine_functions(struct patient *p)
         patient_breaks(p, "Have a superuser run: ALTER ROLE mailroom_owner BYPASSRLS",
             "row security may hide rows of %s from the queue's functions, so they fail", hidden);
     if (!*lacks && !*hidden)
-        patient_good(p, "the queue's functions may do what they do");
+        patient_good(p, "the owner of the queue's functions has the rights that they need");
 }
 
 // Examines the collector's own rights, if the schema exists already.

@@ -9,6 +9,8 @@
 #define OLDEST_VERSION 130000
 #define DEADLINE_MS 4000 // the collector's own limit for one statement
 #define TOKEN_LIFE_S 900 // life of a token: accounts get 15 minutes to answer
+// Enough for a run: by default its load opens eight, and the harness and the collector open fewer.
+#define RUN_CONNECTIONS 16
 
 static void examine_version(struct patient *p)
 {
@@ -171,7 +173,7 @@ static void examine_connections(struct patient *p)
         patient_breaks(p, "Raise max_connections, or end idle sessions.",
             "%.0f %s left: a collector that loses its session may not come back", left,
             NOUN(left, "connection is", "connections are"));
-    else if (left < 16)
+    else if (left < RUN_CONNECTIONS)
         patient_note(p, "Raise max_connections, or set load.N.connections lower.",
             "%.0f %s left: a run opens eight and more", left,
             NOUN(left, "connection is", "connections are"));

@@ -14,10 +14,10 @@ void candidate_fini(struct candidate *c)
     *c = (struct candidate){0};
 }
 
-// Makes the draw with this number and writes its scenario to the folder `draws`. Draws take turns
-// with the scenarios to start from (bases). False with e->kind == ERR_NONE when the scenario cannot
-// be run, for example because it needs what the collector does not promise. The search then leaves
-// this number out.
+// Makes the draw with this number and writes its scenario to the folder `draws`. If there are
+// scenarios to start from (bases), the number chooses one of them. False with e->kind == ERR_NONE
+// when the scenario cannot be run, for example because it needs what the collector does not
+// promise. The search then leaves this number out.
 static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
@@ -113,7 +113,7 @@ static bool fill_pool(struct exploring *x, struct err *e)
     return true;
 }
 
-#define OLDEST_EVERY 2 // so often the oldest waiting draw is chosen
+#define OLDEST_EVERY 2 // at every second choice, the oldest of the waiting draws is taken
 
 // Returns the place in the pool of the draw with the lowest number.
 static size_t oldest_in_pool(const struct exploring *x)
@@ -139,8 +139,8 @@ bool exploring_next(struct exploring *x, struct candidate *c, struct err *e)
             chosen = i;
         }
     }
-    // Otherwise draws that add nothing to the coverage would wait for ever, such as those without
-    // faults, which are one in four.
+    // Take the oldest draw now and then. Draws that add nothing to the coverage would otherwise
+    // wait for ever, such as those without faults, which are about one in four.
     if (++x->taken % OLDEST_EVERY == 0)
         chosen = oldest_in_pool(x);
     *c = x->pool[chosen];

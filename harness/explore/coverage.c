@@ -88,7 +88,8 @@ struct coverage_share coverage_states(const struct coverage *c, const struct dra
     struct coverage_share share = {0};
 
     for (size_t verb = 0; verb < VERB_COUNT; verb++) {
-        // A fault can be planned to meet any state but EXCHANGE_UNSEEN, which lies before these.
+        // EXCHANGE_UNSEEN, which comes before these, does not count: the fault met a state, but no
+        // proxy saw which.
         for (int state = EXCHANGE_NONE; draw_allows(limits, verb) && state < EXCHANGE_STATES;
              state++) {
             share.of++;

@@ -213,9 +213,9 @@ static void write_drawn_load(struct drawing *d)
 // True when the verb makes sense in this draw's mode, and the limits allow it.
 static bool may_be_drawn(const struct drawing *d, size_t verb)
 {
-    if (verbs[verb].hits == HITS_SENDER && d->dequeue != DEQUEUE_LEASED)
-        return false;
-    return !d->limits->any_only || d->limits->only[verb];
+    bool fits_mode = verbs[verb].hits != HITS_SENDER || d->dequeue == DEQUEUE_LEASED;
+
+    return fits_mode && draw_allows(d->limits, verb);
 }
 
 // Draws a verb; NULL: the limits and the mode leave none.

@@ -318,17 +318,17 @@ static void equal_failures_fold(void **state)
     verbs_of(&t, tried.verbs);
     failure_describe(&f, &s, tried.broken);
     assert_string_equal(f.name, "lost-late-reset");
-    assert_true(failure_covers(&f, &tried));
+    assert_true(failure_explains(&f, &tried));
     failure_describe(&again, &t, tried.broken);
-    assert_false(failure_covers(&again, &few));
+    assert_false(failure_explains(&again, &few));
     tried.broken[METRIC_TORN] = true;
-    assert_false(failure_covers(&f, &tried));
+    assert_false(failure_explains(&f, &tried));
     json_t *line = failure_write(&f);
     assert_true(failure_read(&again, line, &e));
     assert_string_equal(again.name, f.name);
     assert_memory_equal(again.verbs, f.verbs, sizeof f.verbs);
     f.confirmed = 0;
-    assert_false(failure_covers(&f, &few));
+    assert_false(failure_explains(&f, &few));
     // A failure's name becomes a file's name, so a name that is a path is refused.
     json_object_set_new(line, "failure", json_string("../../etc/passwd"));
     assert_false(failure_read(&again, line, &e));

@@ -122,7 +122,7 @@ static bool limit_draws(struct exploring *x, struct err *e)
 }
 
 // Reads --only: draw numbers, modes and verbs, separated by commas.
-static bool read_only(struct exploring *x, struct err *e)
+static bool read_selection(struct exploring *x, struct err *e)
 {
     char *words FREED_BY(memory_free) = memory_copy(x->options->explore.only), *rest = NULL;
     bool ok = true;
@@ -136,7 +136,7 @@ static bool read_only(struct exploring *x, struct err *e)
     }
     if (ok && x->numbers && x->options->explore.draws)
         ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
-    return ok && limit_draws(x, e);
+    return ok;
 }
 
 // Reads --breaks, the invariants that are wanted; without --breaks, all are.
@@ -348,8 +348,8 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
     // of their own, so leave it out.
     x->sets.count -= o->seed[0] != '\0';
     x->suspects = memory_zeroed(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
-    return read_numbers(x, e) && read_only(x, e) && read_breaks(x, e) && read_bases(x, e) &&
-           describe_search(x, e) && make_folders(x, e) && open_journal(x, e);
+    return read_numbers(x, e) && read_selection(x, e) && limit_draws(x, e) && read_breaks(x, e) &&
+           read_bases(x, e) && describe_search(x, e) && make_folders(x, e) && open_journal(x, e);
 }
 
 void exploring_fini(struct exploring *x)

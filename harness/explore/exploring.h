@@ -96,9 +96,9 @@ MUST_USE bool exploring_path(
 // and then joined with an equal failure if there is one. The search calls these functions between
 // its runs.
 
-// Adds a draw that broke something, unless a known failure explains all that it broke, or the list
-// is full; then its files are removed. `folder` holds the draw's result, `example` tells in words
-// what went wrong.
+// Adds a draw that broke something. If a known failure explains all that it broke, or the list is
+// full, removes the draw's files instead. `folder` holds the draw's result, `example` tells in
+// words what went wrong.
 void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example);
 

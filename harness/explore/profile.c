@@ -47,8 +47,9 @@ static const struct profile profiles[] = {
         .collector = "  batch_limit: 1\n  batch_timeout: 200ms\n",
         .load = "  - {name: fast, for: 4500ms, rate: 120/s, recovery: 0.2}\n",
         .expect = "expect: {leak: \"= 0\"}\n"},
-    // The capacity is set, so that falls_behind is judged. Even a busy machine sustains the 25
-    // lines a second. Leased mode is left out, because a sender that hangs does not sustain them.
+    // The capacity is set, so that falls_behind is judged. Even a busy machine sustains 25 lines a
+    // second, each of 10 tokens. Leased mode is left out, because a sender that hangs does not
+    // sustain them.
     {.share = 0.04,
         .dequeues = CURSOR | SHARED,
         .quiet = true,

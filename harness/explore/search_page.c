@@ -106,10 +106,10 @@ static void print_failure(const struct page *p, const struct failure *f, struct 
 
     tried_broken_text(f->broken, broken, sizeof broken);
     // The name may be the broken invariant alone, which is not to be said twice.
-    bool named = strcmp(f->name, broken) == 0;
+    bool same = strcmp(f->name, broken) == 0;
     buf_printf(out,
         "<h2 class=\"violated\">%s%s%s</h2>\n<p>%s mode, found after %.0f s (draw %llu). ", f->name,
-        named ? "" : ": ", named ? "" : broken, mode_name(f->mode), f->found_s,
+        same ? "" : ": ", same ? "" : broken, mode_name(f->mode), f->found_s,
         (unsigned long long)f->draw);
     if (f->confirmed > 0)
         buf_printf(out, "It failed again %u of %u times", f->confirmed, f->asked);
@@ -135,14 +135,15 @@ static void print_found_failures(const struct page *p, struct buf *out)
         print_failure(p, &p->journal->failures[i], out);
 }
 
-// Names the faults that no draw has had yet; they have no rows in the tables.
-static void print_undrawn(const struct page *p, struct buf *out)
+// Names the faults that have not taken effect yet in a judged draw; they have no rows in the
+// tables.
+static void print_uncovered(const struct page *p, struct buf *out)
 {
     size_t count = 0;
 
     for (size_t v = 0; v < VERB_COUNT; v++) {
         if (draw_allows(p->limits, v) && !is_verb_covered(p, v))
-            buf_printf(out, "%s%s", count++ ? ", " : "Never drawn: ", verbs[v].name);
+            buf_printf(out, "%s%s", count++ ? ", " : "Without effect so far: ", verbs[v].name);
     }
     if (count > 0)
         buf_append_char(out, '.');
@@ -162,9 +163,10 @@ static void print_state_table(const struct page *p, struct buf *out)
         buf_printf(out, "<th>%s", exchange_name((enum exchange_state)state));
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        // Leave out rows of zeros, which would hide the others. print_undrawn names these faults.
+        // Leave out rows of zeros, which would hide the others. print_uncovered names these faults.
         if (!is_verb_covered(p, v))
             continue;
+        // Without the colour of print_count_cell, because a state that was not seen covers nothing.
         buf_printf(out, "<tr><td>%s<td>%u", verbs[v].name,
             p->journal->coverage.states[v][EXCHANGE_UNSEEN]);
         for (int state = EXCHANGE_NONE; state < EXCHANGE_STATES; state++)
@@ -255,7 +257,7 @@ bool page_html(const struct page *p, struct buf *out)
     static const char *const marks[] = {
         "title", "summary", "failures", "never", "states", "pairs", "modes", "whys", NULL};
     static void (*const prints[])(const struct page *p, struct buf *out) = {print_explore_title,
-        print_summary, print_found_failures, print_undrawn, print_state_table, print_pairs,
+        print_summary, print_found_failures, print_uncovered, print_state_table, print_pairs,
         print_modes, print_reasons};
     const char *rest = explore_page_page;
 

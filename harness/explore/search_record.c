@@ -98,7 +98,7 @@ struct failure *journal_failure(struct journal *j, const char *name)
 static struct failure *explained_by(struct failure *all, size_t count, const struct tried *t)
 {
     for (size_t i = 0; i < count; i++) {
-        if (all[i].draw < t->number && failure_covers(&all[i], t))
+        if (all[i].draw < t->number && failure_explains(&all[i], t))
             return &all[i];
     }
     return NULL;
@@ -110,11 +110,11 @@ bool journal_explains(const struct journal *j, const struct tried *t)
 }
 
 // Joins a failure `more` with the one of the same name that the list has already. There may be two,
-// because several draws may be investigated before one of them is known to explain the others.
+// because a draw is investigated unless a failure that is known by then explains it.
 static void join_failures(struct failure *known, const struct failure *more)
 {
-    // Add up the further runs until one has failed again. Leave out those after it: which draws
-    // were still investigated then depends on how the work was divided into shards.
+    // Add up the further runs only until one has failed again. From then on the failure explains
+    // later draws, and how many of these are investigated all the same depends on the shards.
     if (known->confirmed == 0) {
         known->confirmed += more->confirmed;
         known->asked += more->asked;
@@ -128,9 +128,9 @@ static void append_failure(struct journal *j, const struct failure *f)
     j->failures[j->failure_count++] = *f;
 }
 
-// Counts a draw that was not investigated because a failure F that its shard had found explains
-// it. The list may lack F: if a failure of another shard explains the draw that showed F, but not
-// this draw. F is then added.
+// Counts a draw that was not investigated, because a failure that its own shard had found explains
+// it. That failure may be missing from the list: a failure of another shard may explain the draw
+// that showed it, and yet not this draw. The failure is then added.
 static void fold_explained(struct journal *j, const struct tried *t)
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);
@@ -142,7 +142,7 @@ static void fold_explained(struct journal *j, const struct tried *t)
     journal_failure(j, by->name)->again++;
 }
 
-// Adds a draw that broke something to the failures that differ.
+// Adds a draw that broke something to the list of distinct failures.
 static void fold_draw(struct journal *j, const struct tried *t)
 {
     struct failure *known = explained_by(j->failures, j->failure_count, t);
@@ -162,7 +162,7 @@ static void fold_draw(struct journal *j, const struct tried *t)
     }
 }
 
-// Makes the list of the failures that differ, going through the draws by number. A shard knows only
+// Makes the list of distinct failures, going through the draws by number. A shard knows only
 // its own draws, so it investigates at least the draws that a single machine would investigate, and
 // some more. The failures of these further draws are joined with the others here.
 static void fold_failures(struct journal *j)
@@ -309,7 +309,7 @@ static bool same_dequeue(enum mode a, enum mode b)
     return a / 2 == b / 2;
 }
 
-bool failure_covers(const struct failure *f, const struct tried *t)
+bool failure_explains(const struct failure *f, const struct tried *t)
 {
     // A failure that could not be repeated explains nothing.
     if (f->confirmed == 0 || memcmp(f->broken, t->broken, sizeof f->broken) != 0 ||

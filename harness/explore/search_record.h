@@ -57,8 +57,8 @@ struct journal {
     size_t found_count;
     struct tried *broke; // owned; each draw that broke something, sorted by number
     size_t broke_count;
-    struct failure *failures; // owned; the failures that differ, in the order in which the draws,
-                              // by number, show them
+    struct failure *failures; // owned; the distinct failures, in the order in which the draws, by
+                              // number, show them
     size_t failure_count;
     uint64_t *numbers;                         // owned; the numbers of the draws that were tried
     size_t tried;                              // number of draws that were tried
@@ -127,7 +127,7 @@ void failure_describe(struct failure *f, const struct scenario *s, const bool br
 // True when the failure explains all that a draw broke: the draw breaks the same invariants, has at
 // least the failure's verbs, and uses the same dequeue mode. A failure that never came again
 // explains nothing.
-bool failure_covers(const struct failure *f, const struct tried *t);
+bool failure_explains(const struct failure *f, const struct tried *t);
 
 // Convert a failure to a JSON object, and back.
 json_t *failure_write(const struct failure *f);

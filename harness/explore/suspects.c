@@ -17,7 +17,7 @@
 #define SHRINK_WITHIN "90s"
 #define TEXT_MAX (1u << 20)
 
-static const int64_t shrink_end_ns = 40 * NS_PER_S; // longest wait for a shrink that is to end
+static const int64_t shrink_end_ns = 40 * NS_PER_S; // how long a shrink may take to end after TERM
 
 // --- names and files ----------------------------------------------------------------------
 
@@ -179,6 +179,7 @@ static bool finish_shrunk(struct exploring *x, struct suspect *s, struct err *e)
 
     if (!process_wait(s->shrink, 0, &status))
         return true;
+    // The status does not matter: if shrink has written no scenario, the drawn one is stored.
     s->shrink = 0;
     return conclude_suspect(x, s, e);
 }

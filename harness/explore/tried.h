@@ -57,8 +57,8 @@ MUST_USE bool tried_take(struct tried *t, const json_t *result, struct err *e);
 // Sets `why`; a text that is too long is cut.
 void tried_why(struct tried *t, const char *why);
 
-// Convert sets of invariants and of verbs to JSON lists of names, and back. Unknown names are left
-// out.
+// Convert sets of invariants and of verbs to JSON lists of names, and back. Reading adds to a set,
+// and leaves out unknown names.
 json_t *broken_write(const bool broken[METRIC_COUNT]);
 json_t *verbs_write(const bool has[DRAW_VERBS_MAX]);
 void broken_read(bool broken[METRIC_COUNT], const json_t *list);

@@ -130,7 +130,8 @@ static void add_fault_spec(
             times[count++] = sketch_fault_ns(k, w, i);
     }
     for (size_t i = 0; i < count; i += n) {
-        // A fault that lasts until its next time could not be repeated, hence for_ns.
+        // A repeated fault must have ended before its next time, so the times must be further
+        // apart than for_ns.
         n = evenly_spaced(times + i, count - i, original->for_ns);
         add_repeating_fault(f, original, times + i, n);
     }

@@ -51,10 +51,12 @@ static bool try_length(struct search *s, int64_t length_ns)
 {
     int64_t first_ns, last_ns;
 
+    // Most of the part around the fault comes after it, because what a fault breaks shows later.
     return (fault_times(s, &first_ns, &last_ns) &&
                try_window(s, first_ns - length_ns / 4, length_ns)) ||
+           try_window(s, 0, length_ns) ||
            // INT64_MAX: as near to the end as there is room.
-           try_window(s, 0, length_ns) || try_window(s, INT64_MAX, length_ns);
+           try_window(s, INT64_MAX, length_ns);
 }
 
 // Tries the time from the first to the last remaining fault, with a little time before and after.

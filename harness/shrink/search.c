@@ -78,12 +78,12 @@ bool search_attempt(struct search *s, struct sketch *candidate)
 {
     bool better = false;
 
-    // Before the hash, so that candidates which differ only in such faults count as the same.
+    // Candidates that differ only in faults which cannot happen any more count as the same, so
+    // drop these faults before the hash is made.
     sketch_drop_gone_faults(candidate, s->whole);
     uint64_t hash = sketch_hash(candidate, s->whole);
-    if (!s->stopped && hash != sketch_hash(search_best(s), s->whole)) {
+    if (!s->stopped && hash != sketch_hash(search_best(s), s->whole))
         better = candidate_fails(s, candidate, find_or_add_tried(s, hash));
-    }
     if (better) {
         memory_grow(&s->kept, s->kept_count, 1, sizeof *candidate);
         s->kept[s->kept_count++] = *candidate;

@@ -87,8 +87,8 @@ int64_t sketch_drain_ns(const struct scenario *s);
 void sketch_apply(const struct sketch *k, const struct whole *w, struct scenario *s);
 
 enum answer {
-    ANSWER_PASSES,     // the candidate passed or was inconclusive
-    ANSWER_FAILS,      // the candidate broke what the whole scenario broke
+    ANSWER_PASSES,     // the candidate did not break what the search is for
+    ANSWER_FAILS,      // the candidate broke all that the whole scenario broke
     ANSWER_PARTLY,     // the candidate broke some of what the whole scenario broke
     ANSWER_IMPOSSIBLE, // the candidate is no valid scenario; it is never asked again
     ANSWER_STOP,       // the search must end, because no time is left, it was interrupted, or

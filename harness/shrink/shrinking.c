@@ -238,7 +238,7 @@ bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct er
 
     if (!shrinking_scenario(&s, h, best, e) || !plan_make(&plan, &s, e))
         return false;
-    // The best sketch always has an entry in `failed`, so this finds it.
+    // The best sketch is smaller than the whole here, so it has failed and is found in `failed`.
     while (after->hash != sketch_hash(best, &h->whole))
         after++;
     printf("%s, shrunk\n  %-20s %10s %10s\n", h->scenario.name, "", "before", "after");

@@ -51,7 +51,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k);
 MUST_USE bool shrinking_write(struct shrinking *h, struct err *e);
 
 // Prints a table of before and after, how often the small scenario fails, and the command that
-// repeats it.
+// repeats it. Only for a search that has found something smaller than the whole.
 MUST_USE bool shrinking_tell(struct shrinking *h, const struct confirmation *c, struct err *e);
 
 // Makes the scenario of a sketch in memory; free it with scenario_fini.
