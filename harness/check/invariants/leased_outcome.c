@@ -124,22 +124,23 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     int64_t again_ns = line_of(h->c->l, d)->read_ns;
     bool finished = h->last->reply == REPLY_SENT || h->last->reply == REPLY_PERMANENT;
     bool answered = is_answered(h->last) && h->last->replied_ns <= again_ns;
-    struct cause cause = left_unread_by(h, d);
+    struct cause unread = left_unread_by(h, d);
+    struct cause unrecorded = unread, given_up = unread; // excuse resurrected and double_leased
 
     // The order of the two lines is unknown, so nothing that rests on it can be judged.
-    if (cause.kind != CAUSE_NONE) {
-        h->unread = cause;
+    if (unread.kind != CAUSE_NONE) {
+        h->unread = unread;
     } else if (answered && finished) {
         // A token that was sent, or had failed for good, must not come again.
-        cause = check_unrecorded_by(h->c, h->m, h->last, again_ns);
-        if (cause.kind == CAUSE_NONE)
+        unrecorded = check_unrecorded_by(h->c, h->m, h->last, again_ns);
+        if (unrecorded.kind == CAUSE_NONE)
             add_leased_again(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
                 h->last->replied_ns);
     } else if (!answered) {
         // Without an answer, the token stays leased to the collector until the answer timeout.
-        cause = given_up_by(h, h->last, again_ns);
-        if (cause.kind == CAUSE_NONE)
+        given_up = given_up_by(h, h->last, again_ns);
+        if (given_up.kind == CAUSE_NONE)
             add_leased_again(h, METRIC_DOUBLE_LEASED, d, "its lease was still held, by a line read",
                 line_of(h->c->l, h->last)->read_ns);
     } else if (timeline_disturbed_by(&h->c->timeline, ANY_INSTANCE, h->last->replied_ns, again_ns)
@@ -149,8 +150,8 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
         w->most_ns += (double)leased_longest_delay_ns(h->m, h->errors);
         w->count++;
     }
-    judged_add(r, METRIC_RESURRECTED, 1, answered && finished ? cause : CAUSE_IS_NONE);
-    judged_add(r, METRIC_DOUBLE_LEASED, 1, answered ? CAUSE_IS_NONE : cause);
+    judged_add(r, METRIC_RESURRECTED, 1, unrecorded);
+    judged_add(r, METRIC_DOUBLE_LEASED, 1, given_up);
     r->values[METRIC_REPEATED]++;
 }
 
@@ -279,7 +280,8 @@ static void judge_waits(struct result *r, const struct waits *w)
 {
     const size_t enough = 50;
 
-    // Fewer retries prove nothing and count as excused.
+    // Fewer retries prove nothing and count as excused. No kind of cause says this, so CAUSE_BATCH
+    // stands for it.
     judged_add(r, METRIC_EARLY_RETRY, (double)w->count,
         w->count >= enough ? CAUSE_IS_NONE : (struct cause){CAUSE_BATCH, 0});
     // Each of the retries counts as a finding.
@@ -322,6 +324,8 @@ static void judge_budget(const struct check *c, const struct leased *m)
         const struct line_record *line = &log->lines[i];
         double gained = (double)(line->read_ns - at_ns) / 1e9 * m->budget_per_s;
         double late = late_tokens(c, m, at_ns, line->read_ns);
+        // Late tokens come soon after what delayed them. So the room for them shrinks by what the
+        // bucket gains in undisturbed time.
         more = fmax(more - fmax(gained - late, 0), 0) + late;
         left = fmin(left + gained, m->burst + more);
         at_ns = line->read_ns;

@@ -13,4 +13,4 @@ token 0 at 50
 fault {do: pause-reader, instance: 0} struck 100 undone 1600
 line by 1 at 1300: 0 sent 1310
 line by 0 at 1601: 0 sent 1611
-=> verdict pass
+=> judged resurrected 1 of 2 (reader 1), judged double_leased 1 of 2 (reader 1), verdict pass
