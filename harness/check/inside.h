@@ -91,6 +91,9 @@ int64_t check_term_ns(const struct check *c, const struct process_record *p);
 // program: it is this plus the signal's number.
 enum { check_by_signal = 128 };
 
+// The exit code by which a collector says that its last line is unconfirmed.
+enum { check_unconfirmed = 75 };
+
 // Returns the first fault that was at work on an instance between two times, other than one that
 // asks a process to end. CAUSE_NONE: there was none.
 struct cause check_ending_disturbed(

@@ -52,8 +52,8 @@ static bool is_unheard(const struct match *h, const struct delivery *d)
     return is_silent(d) || check_unrecorded_by(h->c, h->m, d, CLOCK_NEVER).kind != CAUSE_NONE;
 }
 
-// True when this recorded attempt may belong to this line. An attempt that was given back although
-// its answer was final counts as possible here, because other checks find that.
+// True when this recorded attempt may belong to this line. An attempt that was given back, or
+// lost, although its answer was final counts as possible here, because other checks find that.
 static bool is_of_line(
     const struct match *h, const struct attempt_record *a, const struct delivery *d)
 {
@@ -124,6 +124,7 @@ static void judge_attempts(
     int number = a < end && a->number == 0 && a->end == ATTEMPT_EXPIRED ? 0 : 1;
 
     for (; a < end; a++) {
+        // These are no attempts of their own: each has the number of an earlier one.
         if (a->end == ATTEMPT_LATE || a->end == ATTEMPT_RETRIED)
             continue;
         if (a->number != number++) {

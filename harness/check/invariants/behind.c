@@ -113,23 +113,25 @@ static void judge_phase_growth(
     int64_t settle_ns = 2 * t->c->l->scenario->collector.batch_timeout_ns + t->c->r->slack_ns;
     int64_t make_up_ns = 2 * t->c->l->scenario->recovery_limit_ns;
 
+    // Connections in a closed loop, and a trace, have no rate that could be compared with the
+    // capacity.
     if (phase->closed || phase->arrivals == ARRIVALS_TRACE || rate <= 0 ||
         rate > load_most * t->capacity)
         return;
     from_ns += settle_ns;
     for (size_t i = 0; i < t->trouble_count; i++) {
-        const struct trouble *out = &t->troubles[i];
-        check_stretch(t, rate, from_ns, clock_min(out->from_ns, until_ns));
+        const struct trouble *trouble = &t->troubles[i];
+        check_stretch(t, rate, from_ns, clock_min(trouble->from_ns, until_ns));
         // What the fault left is judged by check_left_over.
-        from_ns = clock_max(from_ns, out->until_ns + make_up_ns);
+        from_ns = clock_max(from_ns, trouble->until_ns + make_up_ns);
     }
     check_stretch(t, rate, from_ns, until_ns);
 }
 
 // --- the backlog stays ------------------------------------------------------------
 
-// Returns the highest rate of the load between two times; INFINITY where a phase has no rate of its
-// own.
+// Returns the highest rate of the load between two times; INFINITY where a phase has no rate, as in
+// judge_phase_growth.
 static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t until_ns)
 {
     int64_t begin_ns = l->start_ns;
@@ -151,38 +153,39 @@ static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t unti
 // Returns when the backlog that a fault left must be gone while tokens come at this rate: after
 // recovery_limit and twice the time that the spare capacity needs for the `waiting` tokens.
 static int64_t gone_by_ns(
-    const struct behind *t, const struct trouble *out, double rate, double waiting)
+    const struct behind *t, const struct trouble *trouble, double rate, double waiting)
 {
     const struct scenario *s = t->c->l->scenario;
     double seconds = 2 * waiting / (t->capacity - rate);
 
-    return timeline_due_ns(&t->c->timeline, EVERY, out->until_ns,
+    return timeline_due_ns(&t->c->timeline, EVERY, trouble->until_ns,
         s->recovery_limit_ns + (int64_t)(seconds * NS_PER_S));
 }
 
 // Adds a finding if the backlog that the trouble left did not become as low as usual in time.
-static void check_left_over(const struct behind *t, const struct trouble *out)
+static void check_left_over(const struct behind *t, const struct trouble *trouble)
 {
     const struct check *c = t->c;
     const struct scenario *s = c->l->scenario;
     const struct backlog *b = &t->backlog;
     double timeout_s = (double)(s->collector.batch_timeout_ns + c->r->slack_ns) / 1e9;
-    size_t first = backlog_step(b, out->until_ns);
-    double rate = -1, next = highest_rate(c->l, out->until_ns, out->until_ns);
+    size_t first = backlog_step(b, trouble->until_ns);
+    double rate = -1, next = highest_rate(c->l, trouble->until_ns, trouble->until_ns);
     int64_t due_ns = 0;
 
     // A later phase with a higher rate makes the backlog last longer, perhaps into yet another
     // phase.
     while (next > rate && next <= load_most * t->capacity) {
         rate = next;
-        due_ns = gone_by_ns(t, out, rate, b->waiting[first]);
-        next = highest_rate(c->l, out->until_ns, due_ns);
+        due_ns = gone_by_ns(t, trouble, rate, b->waiting[first]);
+        next = highest_rate(c->l, trouble->until_ns, due_ns);
     }
     double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
     // next > rate: the loop stopped at a phase that is too fast to be judged.
     if (next > rate || b->waiting[first] <= usual || due_ns > c->l->drain_end_ns)
         return;
-    judged_add(c->r, METRIC_FALLS_BEHIND, (double)(due_ns - out->until_ns) / 1e9, CAUSE_IS_NONE);
+    judged_add(
+        c->r, METRIC_FALLS_BEHIND, (double)(due_ns - trouble->until_ns) / 1e9, CAUSE_IS_NONE);
     // It is enough that the backlog was once as low as usual.
     for (size_t i = first; i <= backlog_step(b, due_ns); i++) {
         if (b->waiting[i] <= usual)
@@ -190,8 +193,9 @@ static void check_left_over(const struct behind *t, const struct trouble *out)
     }
     finding_add(c->r, METRIC_FALLS_BEHIND,
         "%d %s waited when %s was over at %.3f s, and still %d at %.3f s", (int)b->waiting[first],
-        NOUN(b->waiting[first], "token", "tokens"), out->name, ledger_seconds(c->l, out->until_ns),
-        (int)b->waiting[backlog_step(b, due_ns)], ledger_seconds(c->l, due_ns));
+        NOUN(b->waiting[first], "token", "tokens"), trouble->name,
+        ledger_seconds(c->l, trouble->until_ns), (int)b->waiting[backlog_step(b, due_ns)],
+        ledger_seconds(c->l, due_ns));
 }
 
 // Lists the faults that struck or slowed the subject. Where others work in the place of a struck

@@ -31,7 +31,9 @@
 #include "scenario/leased.h"
 
 static const int64_t early_slack_ns = 2 * NS_PER_MS;
-static const int64_t usual_ns = 5 * NS_PER_MS; // announcement and timer, on a machine at rest
+static const int64_t usual_ns = 5 * NS_PER_MS;     // announcement and timer, on a machine at rest
+static const int64_t look_to_write_ns = NS_PER_MS; // from a look (the query for waiting tokens) to
+                                                   // the writing of its line
 
 struct early {
     const struct check *c;
@@ -79,7 +81,7 @@ static void index_short_lines(struct early *t)
 
 // True when the line is to be judged. It must hold the first delivery of a token: a repeated
 // delivery is judged as duplicated, and an unplanned one as a phantom. It must hold no forged
-// delivery, because that may be half of a line.
+// delivery, because such a line may be a part of a longer one.
 static bool has_news(const struct ledger *l, uint32_t index)
 {
     const struct line_record *line = &l->log->lines[index];
@@ -138,8 +140,8 @@ static unsigned lanes_in(const struct ledger *l, const struct line_record *line)
 
 // Returns the line whose time tells when this line's window fired: this line itself or, with lanes,
 // a short line of other lanes just before it. A collector may write each lane in a line of its own,
-// and a token of any lane starts the timer for all. Two lines that share a lane had each its own
-// window.
+// and a token of any lane starts the timer for all. Two lines with a lane in common had two
+// windows.
 static uint32_t fired_with(const struct early *t, uint32_t index)
 {
     const struct ledger *l = t->c->l;
@@ -166,8 +168,8 @@ static bool holds_token_announced_before(
 }
 
 // Returns how long an announcement may still take after the COMMIT of its token was acknowledged:
-// the slack, but no more than a quarter of the timeout, or with a short timeout the slack would
-// also excuse a line at half of it.
+// the slack, but no more than a quarter of the timeout. With a short timeout, the slack alone would
+// excuse a line at half of it.
 static int64_t travel_ns(const struct check *c)
 {
     return clock_min(c->r->slack_ns, c->l->scenario->collector.batch_timeout_ns / 4);
@@ -216,9 +218,9 @@ static void index_openers(struct early *t)
     spans_index(&t->fired);
 }
 
-// A token may be announced after a line has taken it already: that starts a timer for nothing.
-// Returns how long after the token's acknowledgement its announcement must have come to start the
-// timer that fired when this line was written. CLOCK_NEVER: no announcement can have started it,
+// Returns how long after its token's acknowledgement an announcement must have come to start the
+// timer that fired when this line was written. A token may be announced after a line has taken it
+// already, and this starts a timer, too. CLOCK_NEVER: no announcement can have started the timer,
 // because the process's short line before has stopped all timers.
 static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_t index)
 {
@@ -252,7 +254,7 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 {
     const struct check *c = t->c;
     const struct line_record *lines = c->l->log->lines;
-    // By then, all windows would have fired that line `before` has closed.
+    // All windows that line `before` has closed would have fired by then.
     int64_t closed_ns = check_written_ns(c, &lines[before]) +
                         c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
     int64_t fired_ns = spans_latest_end(&t->fired, latest_ns);
@@ -279,8 +281,7 @@ static struct cause of_bequest(
 }
 
 // True when the line's writer or its backend may have had no processor at a time that explains an
-// early line. A look is the collector's query for waiting tokens. late_ns is how late the
-// announcement came that may have opened the window.
+// early line. late_ns is how late the announcement came that may have opened the window.
 static bool is_starved(const struct check *c, const struct line_record *line,
     const struct line_record *before, int64_t late_ns)
 {
@@ -288,14 +289,15 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     int64_t from_ns = line->read_ns - c->l->scenario->collector.batch_timeout_ns;
     int instance = c->l->log->processes[before->process].instance;
 
-    // Between the look for the line before and its write, an announcement may have come. The
-    // samples lie further apart than a millisecond, so awake time may be far below 0.
-    if (check_awake_ns(c, instance, emptied_ns - NS_PER_MS, emptied_ns) <
-        NS_PER_MS - c->r->slack_ns / 2)
+    // An announcement may have come between the look for the line before and its write. The wait
+    // may be longer than this time, because the samples that show it lie further apart.
+    int64_t kept_ns =
+        look_to_write_ns - check_awake_ns(c, instance, emptied_ns - look_to_write_ns, emptied_ns);
+    if (kept_ns > c->r->slack_ns / 2)
         return true;
     // The look for this line may have shown tokens long before their announcements arrived. The
-    // collector then had to treat them as unannounced: it lets them wait from the look before on,
-    // which may be earlier than they came.
+    // collector then had to assume that they had waited since the look before, which may be earlier
+    // than they came.
     if (check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel)
         return true;
     // Without stalls and waits for a processor, the announcement would have come in the usual time.
@@ -317,7 +319,8 @@ static struct cause held_up_by(const struct check *c, const struct line_record *
 
     if (cause.kind == CAUSE_NONE)
         cause = of_bequest(c, line, from_ns);
-    cause = check_kept_by(c, NO_PROCESS, before->read_ns - NS_PER_MS, before->read_ns, 0, cause);
+    cause =
+        check_kept_by(c, NO_PROCESS, before->read_ns - look_to_write_ns, before->read_ns, 0, cause);
     return cause.kind == CAUSE_NONE && is_starved(c, line, before, late_ns)
                ? (struct cause){CAUSE_PROCESSORS, line->process}
                : cause;

@@ -29,7 +29,6 @@ struct last_exits {
 static struct last_exits last_exits_of(const struct check *c)
 {
     const struct ledger *l = c->l;
-    const int unconfirmed = 75;
     struct last_exits exits = {0};
 
     for (size_t i = 0; i < l->log->process_count; i++) {
@@ -37,7 +36,7 @@ static struct last_exits last_exits_of(const struct check *c)
         // The tokens of an earlier process were taken over by its successor.
         if (p->ended_ns < l->drain_end_ns || p->ended_ns == CLOCK_NEVER)
             continue;
-        exits.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == unconfirmed;
+        exits.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == check_unconfirmed;
         exits.ended_badly |= check_killed_by_plan(c, p) || !check_ended_as_asked(c, p);
     }
     return exits;

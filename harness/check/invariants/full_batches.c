@@ -157,6 +157,7 @@ static void remove_line_tokens(struct fill *f, uint32_t index)
 static bool shows_full(const struct check *c)
 {
     const struct scenario *s = c->l->scenario;
+    // An older schema may announce in another way, whatever the setting says.
     bool each = s->postgres.announce == ANNOUNCE_EACH && s->postgres.schema == SCHEMA_LATEST;
 
     for (size_t i = 0; i < s->load_count; i++)
@@ -241,14 +242,14 @@ static void judge_short(struct fill *f, uint32_t index, int64_t shown_ns)
 }
 
 // True when the run can show that a short line left tokens behind. It cannot when a committed token
-// did not wait for its line: the collector's query reads a bounded number of rows, so a token that
+// changed or never came out: the collector's query reads a bounded number of rows, so a token that
 // nobody may send can take the place of another. In leased mode a retry comes at its own time; each
 // lane has lines of its own; and an adaptive window fires early.
 static bool shows_short(const struct fill *f)
 {
     const struct ledger *l = f->c->l;
 
-    if (f->leased.on || f->leased.lanes || f->c->l->scenario->collector.adaptive_from_ns > 0)
+    if (f->leased.on || f->leased.lanes || l->scenario->collector.adaptive_from_ns > 0)
         return false;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         if (ledger_committed(l, token) && !waited(f, token))

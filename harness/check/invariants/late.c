@@ -55,10 +55,10 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
     uint32_t process = c->l->log->lines[line].process;
     int instance = c->l->log->processes[process].instance;
     int64_t read_ns = c->l->log->lines[line].read_ns;
-    // Otherwise an earlier line held only tokens that were sent after due_ns, so it has overtaken
-    // this token, and a chain explains nothing.
-    bool led_to = c->overtaken_ns[line] <= due_ns;
-    int64_t until_ns = led_to ? c->busy_since_ns[line] : read_ns;
+    // Each earlier line held a token that was sent by due_ns. A line without one has overtaken this
+    // token, and then a chain explains nothing.
+    bool in_turn = c->overtaken_ns[line] <= due_ns;
+    int64_t until_ns = in_turn ? c->busy_since_ns[line] : read_ns;
     int64_t beyond_ns = timeline_free(&c->timeline, instance, due_ns, until_ns).ns;
 
     return check_explained_by(c, process, start_ns, until_ns, beyond_ns);

@@ -91,8 +91,8 @@ static bool is_reader_slow(const struct check *c, const struct past *p)
     return false;
 }
 
-// The server's clock may be off by 2 s, and the ledger knows it to the second. So a token counts as
-// expired after 3 s. Like a change, the expiry convicts when it came before empty_ns[2].
+// Adds a finding if the token expired more than 3 s before empty_ns[2], which check_change
+// explains. The server's clock may be off by 2 s, and the ledger knows it to the second.
 static void check_expiry(const struct check *c, const struct past *p, uint32_t token)
 {
     struct result *r = c->r;
@@ -128,9 +128,10 @@ static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_
     return record->ended_ns + (change->kind == CHANGE_EXPIRE ? 2 * NS_PER_S : 0);
 }
 
-// A collector reads the tokens of a line from the database while it writes the line before, at the
-// earliest. It begins to write that earlier line only when the line before it has left room in the
-// pipe. So a change convicts when it was acknowledged before empty_ns[2].
+// Adds a finding if a change made the token ineligible before empty_ns[2], and so before the
+// collector read the token from the database. It reads the tokens of a line, at the earliest, while
+// it writes the line before. It begins to write that one only when the line before that has left
+// room in the pipe.
 static void check_change(const struct check *c, const struct past *p, uint32_t token)
 {
     struct result *r = c->r;
@@ -149,8 +150,8 @@ static void check_change(const struct check *c, const struct past *p, uint32_t t
     finding_add_faults(r, METRIC_INELIGIBLE, l, record->ended_ns);
 }
 
-// A line holds the names that the account had when the collector read the line's tokens from the
-// database. check_change says when that was at the earliest.
+// Adds a finding if the line has a name that the account lost before empty_ns[2]. A line holds the
+// names of the time at which the collector read its tokens; check_change says when that was.
 static void check_rename(const struct check *c, const struct past *p, const struct delivery *d)
 {
     struct result *r = c->r;

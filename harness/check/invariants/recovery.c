@@ -108,11 +108,13 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
 
     if (fresh_ns != CLOCK_NEVER)
         *recovery_ms = (double)(fresh_ns - since_ns) / 1e6;
-    // Without a fresh token within the limit, the time to recover counts from the first token that
-    // could come out.
-    int64_t from_ns = fresh_ns != CLOCK_NEVER && fresh_ns - since_ns < limit_ns
-                          ? fresh_ns
-                          : first_commit_ns(l, since_ns);
+    if (fresh_ns != CLOCK_NEVER && fresh_ns - since_ns < limit_ns) {
+        judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
+        return;
+    }
+    // Perhaps no fresh token could come sooner, so the time to recover counts from the first one
+    // that could come out.
+    int64_t from_ns = first_commit_ns(l, since_ns);
     int64_t until_ns = clock_min(working_ns, l->drain_end_ns);
     if (from_ns == CLOCK_NEVER)
         return;

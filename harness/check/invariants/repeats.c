@@ -91,10 +91,9 @@ static bool takes_turn(const struct check *c, const struct strike *away)
 static bool ended_unconfirmed(
     const struct check *c, const struct process_record *p, const struct line_record *line)
 {
-    const int unconfirmed = 75;
     int64_t written_ns = check_written_ns(c, line);
 
-    return WEXITSTATUS(p->status) == unconfirmed &&
+    return WEXITSTATUS(p->status) == check_unconfirmed &&
            check_kept_by(c, line->process, written_ns, p->ended_ns, 0,
                check_ending_disturbed(c, p->instance, written_ns, p->ended_ns))
                    .kind != CAUSE_NONE;
@@ -111,9 +110,11 @@ static bool died_unconfirmed(
     const struct ledger *l = t->c->l;
     uint32_t writer = l->log->lines[first].process;
     const struct process_record *p = &l->log->processes[writer];
+    // Exit code 0 says that all is confirmed, even where something other than TERM asked for the
+    // end.
+    bool orderly = check_term_ns(t->c, p) != CLOCK_NEVER || (p->asked && p->status == 0);
     // A runtime may tell the signal that ended it by an exit code of 128 or more.
-    bool at_term = check_term_ns(t->c, p) != CLOCK_NEVER || (p->asked && p->status == 0);
-    bool by_itself = at_term && WIFEXITED(p->status) && WEXITSTATUS(p->status) < check_by_signal &&
+    bool by_itself = orderly && WIFEXITED(p->status) && WEXITSTATUS(p->status) < check_by_signal &&
                      !scenario_is_queue(l->scenario);
 
     return p->ended_ns < l->drain_end_ns && t->last[writer] == first && again->process != writer &&
@@ -165,6 +166,7 @@ static bool lost_turn_unconfirmed(
 
     while ((
         k = timeline_strike(&t->c->timeline, k, instance, written_ns - slack_ns, again->read_ns))) {
+        // If the writer has returned, the strike must lie between this line and its next one.
         if (takes_turn(t->c, k) &&
             (!returned || (written_ns <= k->struck_ns + slack_ns && next_ns >= k->undone_ns &&
                               heir_died(l, line->process, k->struck_ns, again->read_ns))))
@@ -272,12 +274,10 @@ static void judge_repeat(struct repeats *t, uint32_t token, uint32_t first, uint
 // --- all deliveries, in the order in which they were read ---------------------------
 
 // Makes this line the latest of its process.
-static void note_repeat_line(struct repeats *t, uint32_t line)
+static void note_latest_line(struct repeats *t, uint32_t line)
 {
     uint32_t process = t->c->l->log->lines[line].process;
 
-    if (t->latest[process] == line)
-        return;
     t->previous[process] = t->latest[process];
     t->latest[process] = line;
 }
@@ -296,7 +296,7 @@ static void walk_repeats(struct repeats *t)
         // Lines without a delivery count as written, too: after them, the line before is no longer
         // the process's last.
         while (noted <= d->line)
-            note_repeat_line(t, noted++);
+            note_latest_line(t, noted++);
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         uint32_t first = t->before[d->token];

@@ -36,6 +36,7 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
         if (note->line == line && note->token == token)
             return note->text;
     }
+    // Only the first NOTES_MAX reasons were noted.
     return "bad signature, fields that are not the database's, or no whole token";
 }
 

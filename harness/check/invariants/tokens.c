@@ -95,9 +95,9 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;
     int64_t changed_ns = ledger_changed_ns(l, token);
+    // A collector may pass over a token from the token's change on.
     int64_t until_ns = changed_ns != CLOCK_NEVER ? changed_ns : expires_ns(l, token);
 
-    // A collector may pass over a token from the token's change on.
     if (changed_ns == CLOCK_NEVER && until_ns >= l->drain_end_ns)
         return true;
     return timeline_free(&c->timeline, EVERY, ledger_txn(l, token)->ended_ns, until_ns).ns >=

@@ -93,14 +93,14 @@ struct cause check_ending_disturbed(
 // how a queue's consumer ends.
 static bool is_wrong_code(const struct check *c, const struct process_record *p)
 {
-    enum { CONFIRMED = 0, INTERNAL = 70, UNCONFIRMED = 75 };
+    enum { CONFIRMED = 0, INTERNAL = 70 };
     int64_t asked_ns = check_term_ns(c, p);
 
     if (scenario_is_queue(c->l->scenario) || asked_ns == CLOCK_NEVER || !WIFEXITED(p->status))
         return false;
     switch (WEXITSTATUS(p->status)) {
     case CONFIRMED:
-    case UNCONFIRMED:
+    case check_unconfirmed:
     case check_by_signal + SIGTERM:
     case check_by_signal + SIGKILL:
     case check_by_signal + SIGPIPE:

@@ -120,7 +120,8 @@ static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns
 // Checks the part of a phase without load in which nothing happens any more.
 static void judge_idle_phase(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
-    // Generous, because what comes late is judged elsewhere.
+    // Until then the last tokens go out. The time is generous, because what comes late is judged
+    // elsewhere.
     int64_t settle_ns = 2 * c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
     int64_t last_ns = last_event_ns(c->l, until_ns);
 
