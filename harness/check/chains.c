@@ -100,6 +100,7 @@ static int64_t chained_since_ns(const struct check *c, uint32_t index)
     int64_t written_ns = check_written_ns(c, line);
     while (before > 0 && lines[before - 1].read_ns > written_ns)
         before--;
+    // If no line was read in between, the first test has decided already.
     return before > 0 && before < index && chain_lasts(c, &lines[before - 1], written_ns, writer)
                ? c->busy_since_ns[before - 1]
                : line->read_ns;

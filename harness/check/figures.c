@@ -136,12 +136,12 @@ static double backlog_tokens(const struct ledger *l)
 static double rate_less_lag(const struct result *r, const struct ledger *l,
     const struct check_input *in, enum metric_id id, double lag_s)
 {
-    double allowed_s =
+    double given_s =
         in->interrupted ? ledger_seconds(l, l->load_end_ns) : (double)l->plan->load_ns / 1e9;
 
     if (id == METRIC_RATE_DELIVERED)
-        return per_second(r->values[METRIC_DELIVERED], allowed_s, last_delivery_s(l) - lag_s);
-    return per_second(fmax(r->values[METRIC_COMMITTED] - backlog_tokens(l), 0), allowed_s,
+        return per_second(r->values[METRIC_DELIVERED], given_s, last_delivery_s(l) - lag_s);
+    return per_second(fmax(r->values[METRIC_COMMITTED] - backlog_tokens(l), 0), given_s,
         last_commit_s(l) - lag_s);
 }
 

@@ -16,6 +16,7 @@ static int64_t excused_until_ns(const struct scenario *s, const struct plan_faul
     bool ends_process = spec->verb->ends == ENDS_PROCESSES;
     int64_t back_ns = ends_process ? restart_ns + scenario_starts_ns(s) : 0;
 
+    // A process that starts before the server is back must also have the time to return.
     if (!ends_process || verb_stops_server(spec->verb))
         back_ns = clock_max(back_ns, bounds_return_ns(s, spec->verb));
     // The other instances go on with the shared work, so no time is excused for all.

@@ -49,7 +49,8 @@ bool check_server_forgot(
 }
 
 // True when the token was acknowledged after the first commit that was left behind, and its COMMIT
-// was sent before another member led. When another member leads, the old leader has stepped down.
+// was sent before the fault ended. A fault of the leader ends when another member leads; the old
+// leader has stepped down by then.
 bool check_left_behind(const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);

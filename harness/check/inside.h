@@ -19,8 +19,8 @@ struct check {
     bool *spent;              // owned; per line: the send budget was spent at it; NULL: no budget
     int64_t *busy_since_ns; // owned; per line: when the first line of the chain of full lines that
                             // leads to this line was read
-    // Owned; per line: each line before it has an oldest token; this is the latest time at which
-    // one of these oldest tokens was sent. A token that was due before has been overtaken.
+    // Owned; per line: of the oldest tokens of all lines before it, when the newest one was sent. A
+    // token that was due before that time has been overtaken.
     int64_t *overtaken_ns;
     // When the chain of full lines that still lasted at the end of the drain began; CLOCK_NEVER:
     // none lasted then.
@@ -199,7 +199,8 @@ struct cause check_kept_by(const struct check *c, uint32_t process, int64_t from
 // Returns the earliest time at which a line can have been written. The reader wakes when something
 // is in the pipe, so that is usually when it read the line. But a span of the line's instance, or a
 // stall, may lie between the last time at which the reader found the pipe empty and the reading.
-// Then the line may have waited since the pipe was empty and the first of these had begun.
+// Then the line may have waited since the later of two times: when the pipe was empty, and when the
+// first of these began.
 int64_t check_written_ns(const struct check *c, const struct line_record *line);
 
 // Returns for how long lines of an instance (EVERY: of any instance) may have lain unread between

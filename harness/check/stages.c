@@ -105,7 +105,8 @@ static enum fired_by stage_reason(
         return FIRED_AT_START;
     if (waited_for_fault(l, line, c, first_ns, early))
         return FIRED_AFTER_FAULT;
-    // The rest of what waited at the start, as is_backlog_rest finds it after a fault.
+    // The rest of what waited at the start: the line's first token waited already when the line
+    // before was read.
     if (starting && early && first_ns <= c->last_ns)
         return FIRED_AT_START;
     return early && line->read_ns >= l->drain_end_ns ? FIRED_AT_END : why;

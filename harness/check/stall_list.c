@@ -102,8 +102,8 @@ static void add_late(struct stall_list *s, const struct probe_sample *p, const s
             s, p->due_ns, check_beyond_own_ns(l, p->due_ns, p->due_ns + p->stall_ns), least_ns);
 }
 
-// Adds the times of late samples and slow answers of one probe. The server may have stood still
-// before a slow query was sent, but not before the query before it, which is one period earlier.
+// Adds the times of late samples and slow answers of one probe. With a slow answer, the server may
+// have stood still since the query before, which was sent one period earlier.
 static void add_answers(struct stall_list *s, const struct probe_sample *probes, size_t count,
     const struct ledger *l, const struct timeline *t, int64_t least_ns)
 {

@@ -98,9 +98,9 @@ struct cause timeline_cause(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
 // Returns the first strike after `after` (NULL: the first of all) that hit this instance and lasts
-// in a stretch of time; NULL: there is none. If until_ns is before from_ns, it began by until_ns
-// and lasted until from_ns. A strike on all instances hit each of them. instance EVERY: any strike
-// counts.
+// in a stretch of time; NULL: there is none. With until_ns before from_ns, the strike began by
+// until_ns and was not undone before from_ns. A strike on all instances hit each of them. instance
+// EVERY: any strike counts.
 const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
     int instance, int64_t from_ns, int64_t until_ns);
 

@@ -141,8 +141,8 @@ static bool was_disk_slow(const struct ledger *l, const struct fault_record *fau
 
 // True when a fault that stops the server failed, at its beginning or at its end. Then the harness
 // may have left the server broken, and no collector can work with it. `unread`: count only faults
-// after which all data may still be on the disk, where nobody can read them. So a power cut counts
-// only if a slow disk may be why the server does not start: otherwise it has lost data.
+// after which the disk may still hold all data, though nobody can read them. A server that does not
+// start after a power cut has lost data, so this fault counts only if a disk was slow.
 static bool left_server_broken(const struct ledger *l, bool unread)
 {
     for (size_t i = 0; i < l->fault_count; i++) {

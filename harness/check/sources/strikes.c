@@ -73,9 +73,9 @@ static int by_strike(const void *a, const void *b)
     return (x->cause.index > y->cause.index) - (x->cause.index < y->cause.index);
 }
 
-// Returns when the last of the instances that the strike hit must work again, or showed that it
-// does.
-static int64_t all_back_ns(const struct sources *s, const struct strike *k)
+// Returns when the struck instance must be back, or showed that it is. Of several, it is the last
+// one where they share the work, and the first one where they take turns.
+static int64_t strike_back_ns(const struct sources *s, const struct strike *k)
 {
     const struct scenario *sc = s->l->scenario;
     int64_t last_ns = 0;
@@ -117,7 +117,7 @@ void strikes_make(struct sources *s)
         struct strike *k = &s->timeline->strikes[i];
         // bound_ns and back_ns depend on no other strike.
         k->bound_ns = sources_bound_ns(s, k, k->instance);
-        k->back_ns = all_back_ns(s, k);
+        k->back_ns = strike_back_ns(s, k);
     }
     for (size_t i = 0; i < s->timeline->strike_count; i++)
         // The time of a takeover depends on when the others are back, so it comes in a second pass.

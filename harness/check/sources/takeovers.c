@@ -14,8 +14,8 @@
 static const int64_t read_within_ns = 100 * NS_PER_MS; // how soon after its writing a line is read
 
 // True when the holder of the turn, which wrote this line, may have lost the turn before until_ns:
-// a strike on it lasted at some time after the line was written, which was up to read_within_ns
-// before its reading, or its process ended.
+// its process ended, or a strike on it lasted after the line was written. The line was written at
+// most read_within_ns before it was read.
 static bool lost_turn(const struct sources *s, const struct line_record *line, int64_t until_ns)
 {
     const struct process_record *p = &s->l->log->processes[line->process];
@@ -63,9 +63,9 @@ static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t 
 }
 
 // To take over, an instance must watch the struck one for needs_ns. Returns when the first of the
-// other instances begins that time, at the earliest when the strike comes; CLOCK_NEVER: none does.
-// An instance that is struck before the time is over begins anew when it is back. A strike after
-// the takeover does not count, because it has a span of its own.
+// other instances begins to watch, at the earliest when the strike comes; CLOCK_NEVER: none does.
+// An instance that is struck while it watches begins anew when it is back. A strike after the
+// takeover does not count, because it has a span of its own.
 static int64_t watch_begins_ns(const struct sources *s, const struct strike *k, int64_t needs_ns)
 {
     int64_t first_ns = CLOCK_NEVER;

@@ -26,6 +26,7 @@ static size_t list_edges(const struct timeline *t, int instances, struct edge *e
 
     for (size_t i = 0; i < t->span_count; i++) {
         const struct span *s = &t->spans[i];
+        // A damaged history may name an instance that the scenario does not have.
         if (s->instance == EVERY || s->instance >= instances)
             continue;
         edges[count++] = (struct edge){s->from_ns, s->instance, 1, s->cause};
