@@ -2,7 +2,9 @@
 
 enum {
     STEP_MS = 5,
-    LIMIT = 3, // batch limit
+    LIMIT = 3,     // batch limit
+    LINE_MS = 30,  // the time that a line takes by the collector's capacity
+    END_MS = 9900, // the last step, shortly before the drain ends
     FAULTS_MAX = 5,
 };
 
@@ -96,8 +98,10 @@ static void simulate_look(struct sim *m, struct sim_instance *k)
 
     if (count < LIMIT && !due)
         return;
+    // Takes only one batch every half second from a backlog.
     if (m->defect == SIM_LEAVES && count > 2 * LIMIT && m->now_ms % 500 != 0)
         return;
+    // A smaller backlog may be gone before anybody can tell.
     m->occasions += m->defect == SIM_LEAVES && count > 8 * LIMIT;
     bool all = m->defect == SIM_NO_LIMIT && count > LIMIT;
     m->occasions += all || ((m->defect == SIM_LATE || m->defect == SIM_EARLY) && count < LIMIT);
@@ -197,26 +201,27 @@ static double set_up_simulation(struct sim *m, uint64_t seed)
 {
     const struct sim_setting *how = &sim_settings[m->defect];
     struct scenario_collector *c = &m->h.scenario.collector;
+    const int64_t connect_ms = SIM_START_MS + 10;
 
     rng_init(&m->rng, seed, 0);
     sim_history_init(&m->h);
     m->burst = how->burst || (m->defect == SIM_NONE && rng_below(&m->rng, 4) == 0);
     m->instances = (int)sim_between(m, how->least, how->most + 1);
-    m->origin_ns = m->h.processes[0].started_ns + NS_PER_S;
-    m->now_ms = m->cut_ms = -990;
+    m->origin_ns = m->h.processes[0].started_ns - SIM_START_MS * NS_PER_MS;
+    m->now_ms = m->cut_ms = connect_ms;
     m->tokens = m->first = 0;
     memset(m->delivered, 0, sizeof m->delivered);
     memset(m->unread_ms, 0, sizeof m->unread_ms);
     m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these defects act all the
                                                                      // time
-    m->service_ms = m->burst ? 30 : sim_between(m, 1, 15);
+    m->service_ms = m->burst ? LINE_MS : sim_between(m, 1, 15);
     double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
     c->instances = m->instances;
     m->turns = m->defect == SIM_NONE && m->instances > 1 && rng_below(&m->rng, 2) == 0;
     m->holder = 0;
     m->turn_free_ms = SIM_NEVER_MS;
     c->dequeue = m->instances > 1 && !m->turns ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
-    c->capacity = m->burst ? 0 : 1000.0 * LIMIT / 30;
+    c->capacity = m->burst ? 0 : 1000.0 * LIMIT / LINE_MS;
     // A transaction has 1.5 tokens on average.
     m->h.phase.rate_from = m->h.phase.rate_to = 1.5 * rate;
     // All instances together then write half of what comes in.
@@ -224,8 +229,8 @@ static double set_up_simulation(struct sim *m, uint64_t seed)
         m->service_ms = (int64_t)(2 * m->instances * LIMIT * 1000 / (1.5 * rate));
     m->h.log.process_count = 0;
     for (int i = 0; i < m->instances; i++) {
-        sim_start_process(m, i, -1000);
-        sim_connect_at(m, &m->all[i], -990);
+        sim_start_process(m, i, SIM_START_MS);
+        sim_connect_at(m, &m->all[i], connect_ms);
         sim_open_session(m, &m->all[i]);
     }
     return rate;
@@ -269,7 +274,7 @@ void simulate(struct sim *m, enum sim_defect defect, uint64_t seed)
     m->stall_ms = stalls ? sim_between(m, 4, SIM_LOAD_MS / STEP_MS) * STEP_MS : SIM_NEVER_MS;
     for (size_t i = 0; i < count; i++)
         faults[i] = fault_at(m, i > 0 ? faults[i - 1] : 0, how->verb);
-    for (m->now_ms = 0; m->now_ms < SIM_END_MS; m->now_ms += STEP_MS) {
+    for (m->now_ms = 0; m->now_ms < END_MS; m->now_ms += STEP_MS) {
         arrive(m, rate);
         for (size_t i = 0; i < count; i++) {
             if (faults[i] == m->now_ms)

@@ -13,6 +13,13 @@
 
 #define SIM_HISTORY_MAX 512 // transactions, lines, deliveries
 
+enum {
+    SIM_START_MS = -1000,     // the first processes start
+    SIM_LOAD_MS = 4000,       // the load ends
+    SIM_DRAIN_END_MS = 10000, // the drain ends, and the processes get TERM
+    SIM_EXIT_MS = 10010,      // the processes end
+};
+
 struct sim_history {
     struct scenario scenario;
     struct load_phase phase;
@@ -58,8 +65,6 @@ void sim_history_settle(struct sim_history *h);
 enum {
     SIM_INSTANCES_MAX = 3,
     SIM_TOKENS_MAX = 200,
-    SIM_LOAD_MS = 4000,
-    SIM_END_MS = 9900,
     SIM_TIMEOUT_MS = 100,
     SIM_GRACE_MS = 500,
     SIM_NEVER_MS = 1000000,
@@ -75,7 +80,7 @@ enum sim_defect {
     SIM_LOSES,    // forgets the tokens that a killed collector had taken
     SIM_LATE,     // waits for three times the timeout
     SIM_EARLY,    // waits for a third of the batch timeout
-    SIM_RESTS,    // rests for two seconds after it has lost its session
+    SIM_RESTS,    // rests for two seconds after it has opened its session again
     SIM_NO_LIMIT, // writes all that waits
 };
 
@@ -98,7 +103,7 @@ struct sim_instance {
     bool alive;
     int64_t starts_ms;  // for a dead instance: when it starts again
     int64_t session_ms; // when its session opens or opened
-    bool told;          // the history already shows that its session opened
+    bool connected;     // its session is open
     int64_t paused_ms;  // until when it is paused
     int64_t rests_ms;   // until when a defect makes it rest
     uint32_t batch[SIM_TOKENS_MAX];
@@ -129,7 +134,7 @@ struct sim {
                                       // written or taken
     int64_t since_ms[SIM_TOKENS_MAX]; // since when each token waits
     bool delivered[SIM_TOKENS_MAX];
-    uint32_t tokens, first; // `tokens`: their number; all below `first` are written and confirmed
+    uint32_t tokens, first; // `tokens`: their number; all below `first` are written or taken
     uint64_t occasions;     // number of times at which the defect could act
 };
 

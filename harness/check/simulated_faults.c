@@ -1,7 +1,11 @@
 // The processes and sessions of simulated collectors, and the faults that hit them.
 #include "check/simulated.h"
 
-enum { PROCESSES_MAX = 8 };
+enum {
+    PROCESSES_MAX = 8,
+    RESTART_MS = 100, // until a killed process is started again
+    INSTANT_MS = 1,   // how long a fault lasts that is over at once
+};
 
 // Frees the tokens of the instance's batch at free_ms, when they begin to wait anew.
 static void simulate_give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
@@ -17,9 +21,11 @@ static void simulate_give_back(struct sim *m, struct sim_instance *k, int64_t fr
 void sim_connect_at(struct sim *m, struct sim_instance *k, int64_t ms)
 {
     k->session_ms = ms > m->cut_ms ? ms : m->cut_ms + ms - m->now_ms;
-    k->told = false;
+    k->connected = false;
+    // The first session, which opens before the load, follows no loss.
     if (m->defect == SIM_RESTS && m->now_ms > 0) {
         k->rests_ms = ms + 2000;
+        // A rest that begins near the end of the load may keep no token waiting.
         m->occasions += ms < SIM_LOAD_MS - 1000;
     }
 }
@@ -31,7 +37,7 @@ void sim_start_process(struct sim *m, int instance, int64_t at_ms)
     // sim_history_init has made the first process.
     if (m->h.log.process_count > 0) {
         *p = m->h.processes[0];
-        p->ended_ns = sim_at_ns(m, SIM_END_MS + 110);
+        p->ended_ns = sim_at_ns(m, SIM_EXIT_MS);
         p->status = 0;
         p->pid = 100 + (int)m->h.log.process_count;
         p->lines = 0;
@@ -56,11 +62,11 @@ static void kill_one(struct sim *m, struct sim_instance *k)
     struct process_record *p = &m->h.processes[k->process];
 
     sim_read_the_rest(m, k);
-    p->ended_ns = sim_at_ns(m, m->now_ms + 1);
-    p->status = 9;
+    p->ended_ns = sim_at_ns(m, m->now_ms + INSTANT_MS);
+    p->status = SIGKILL;
     k->alive = false;
     lose_turn(m, k);
-    k->starts_ms = m->now_ms + SIM_TIMEOUT_MS;
+    k->starts_ms = m->now_ms + RESTART_MS;
     bool loses = m->defect == SIM_LOSES && !k->written;
     for (int i = 0; loses && i < k->count; i++)
         m->occasions += !m->delivered[k->batch[i]];
@@ -86,28 +92,29 @@ bool sim_has_turn(struct sim *m, int instance)
 
 void sim_open_session(struct sim *m, struct sim_instance *k)
 {
-    if (k->told)
+    if (k->connected)
         return;
-    k->told = true;
+    k->connected = true;
     k->session_ms = m->now_ms;
     sim_history_session(&m->h, m->now_ms);
     if (!k->written)
         simulate_give_back(m, k, m->now_ms);
 }
 
-// Ends the session, and keeps the instance from opening another one until `away_ms`. When it is
-// back, it confirms the tokens that it had written. If that takes longer than the grace, others may
-// write them first.
-static void disconnect(struct sim *m, struct sim_instance *k, int64_t away_ms, int64_t pause_ms)
+// Ends the session, if one is open. The instance tries to open the next one at until_ms or, if it
+// is paused, when the pause is over, but only after a random delay below delay_ms. When it is back,
+// it confirms the tokens that it had written. If that takes longer than the grace, others may write
+// them first.
+static void disconnect(struct sim *m, struct sim_instance *k, int64_t until_ms, int64_t delay_ms)
 {
-    int64_t back_ms = k->paused_ms > away_ms ? k->paused_ms : away_ms;
+    int64_t back_ms = k->paused_ms > until_ms ? k->paused_ms : until_ms;
 
     if (!k->alive)
         return;
-    bool had = k->told;
-    sim_connect_at(m, k, back_ms + sim_between(m, 10, pause_ms));
+    bool was_connected = k->connected;
+    sim_connect_at(m, k, back_ms + sim_between(m, 10, delay_ms));
     bool gone = m->instances > 1 && k->session_ms > m->now_ms + SIM_GRACE_MS;
-    if (!had)
+    if (!was_connected)
         return;
     lose_turn(m, k);
     k->unsure_count = gone && k->written ? k->count : 0;
@@ -122,8 +129,9 @@ static void pause_one(struct sim *m, struct sim_instance *k, int64_t for_ms)
         k->paused_ms = m->now_ms + for_ms;
 }
 
-// Cuts all connections for a while. A client may then pause before it tries again. One that shares
-// the work must be back within the grace unless the cut itself was longer.
+// Cuts all connections for a while, and returns for how many ms. A client may wait after the cut
+// before it tries again. One that shares the work must be back within the grace unless the cut
+// itself was longer.
 static int64_t cut_all(struct sim *m)
 {
     bool brief = m->instances > 1 && rng_below(&m->rng, 2) == 0;
@@ -138,7 +146,7 @@ static int64_t cut_all(struct sim *m)
 static void end_sessions(struct sim *m)
 {
     for (int i = 0; i < m->instances; i++) {
-        if (m->all[i].told)
+        if (m->all[i].connected)
             disconnect(m, &m->all[i], m->now_ms, 60);
     }
 }
@@ -153,7 +161,7 @@ void sim_hit(struct sim *m, const char *verb)
         verb_find(verb ? verb : drawn[rng_below(&m->rng, sizeof drawn / sizeof *drawn)]);
     bool kills = what->id == VERB_KILL_COLLECTOR, pauses = what->id == VERB_PAUSE_COLLECTOR;
     bool unread = what->id == VERB_PAUSE_READER, all = rng_below(&m->rng, 3) == 0;
-    int64_t for_ms = unread ? sim_between(m, 50, 1500) : 1;
+    int64_t for_ms = unread ? sim_between(m, 50, 1500) : INSTANT_MS;
 
     if ((kills || pauses) && (!k->alive || k->paused_ms > m->now_ms))
         return;
@@ -163,8 +171,11 @@ void sim_hit(struct sim *m, const char *verb)
         return;
     if (kills)
         kill_one(m, k);
-    if (pauses)
-        pause_one(m, k, for_ms = verb ? 1200 : sim_between(m, 200, 2500));
+    if (pauses) {
+        // A pause for SIM_LEAVES must leave a backlog.
+        for_ms = verb ? 1200 : sim_between(m, 200, 2500);
+        pause_one(m, k, for_ms);
+    }
     if (what->id == VERB_PAUSE_SERVER) {
         for_ms = sim_between(m, 50, 800);
         for (int i = 0; i < m->instances; i++)

@@ -1,12 +1,16 @@
 #include "check/simulated.h"
 
 static const int64_t start_ns = 1000 * NS_PER_S;
-static const int64_t load_until_ms = 4000;
-static const int64_t end_ms = 10000;
 
 static int64_t at(int64_t ms)
 {
     return start_ns + ms * NS_PER_MS;
+}
+
+// Stands for the fields of a token, which are the same in the database and in each line.
+static uint64_t sim_fingerprint(uint32_t token)
+{
+    return 1000 + token;
 }
 
 void sim_history_init(struct sim_history *h)
@@ -28,16 +32,15 @@ void sim_history_init(struct sim_history *h)
         .recovery_limit_ns = NS_PER_S,
         .slack_ns = 50 * NS_PER_MS,
     };
-    h->phase =
-        (struct load_phase){.for_ns = load_until_ms * NS_PER_MS, .rate_from = 1, .rate_to = 1};
-    h->plan = (struct plan){
-        .txns = h->plan_txns, .kinds = h->kinds, .load_ns = load_until_ms * NS_PER_MS};
+    h->phase = (struct load_phase){.for_ns = SIM_LOAD_MS * NS_PER_MS, .rate_from = 1, .rate_to = 1};
+    h->plan =
+        (struct plan){.txns = h->plan_txns, .kinds = h->kinds, .load_ns = SIM_LOAD_MS * NS_PER_MS};
     h->log = (struct subject_log){.processes = h->processes,
         .process_count = 1,
         .lines = h->lines,
         .deliveries = h->deliveries};
     h->processes[0] = (struct process_record){
-        .pid = 100, .started_ns = at(-1000), .ended_ns = at(end_ms + 10), .asked = true};
+        .pid = 100, .started_ns = at(SIM_START_MS), .ended_ns = at(SIM_EXIT_MS), .asked = true};
     h->input = (struct check_input){.load = &h->load, .reconnects = UINT64_MAX};
 }
 
@@ -73,8 +76,8 @@ void sim_history_line(
         .tokens = (uint32_t)count,
         .state = LINE_WHOLE};
     for (int i = 0; i < count; i++)
-        h->deliveries[h->log.delivery_count++] =
-            (struct delivery){.token = tokens[i], .line = number, .fingerprint = 1000 + tokens[i]};
+        h->deliveries[h->log.delivery_count++] = (struct delivery){
+            .token = tokens[i], .line = number, .fingerprint = sim_fingerprint(tokens[i])};
     h->processes[process].lines++;
 }
 
@@ -102,22 +105,22 @@ void sim_history_fault(struct sim_history *h, const char *verb, int64_t began_ms
 void sim_history_settle(struct sim_history *h)
 {
     struct err e = {0};
-    struct ledger told = h->ledger, *l = &h->ledger;
+    struct ledger recorded = h->ledger, *l = &h->ledger;
 
     if (!ledger_init(l, &h->scenario, &h->plan, &e))
         abort();
     l->txns = h->txns;
     l->log = &h->log;
     l->faults = h->faults;
-    l->fault_count = told.fault_count;
-    l->sessions = told.sessions;
-    l->session_count = told.session_count;
+    l->fault_count = recorded.fault_count;
+    l->sessions = recorded.sessions;
+    l->session_count = recorded.session_count;
     l->start_ns = start_ns;
-    l->load_end_ns = at(load_until_ms);
-    l->drain_end_ns = at(end_ms);
+    l->load_end_ns = at(SIM_LOAD_MS);
+    l->drain_end_ns = at(SIM_DRAIN_END_MS);
     for (uint32_t t = 0; t < h->plan.token_count; t++)
         l->tokens[t] = (struct ledger_token){.flags = ledger_committed(l, t) ? TOKEN_PRESENT : 0,
-            .fingerprint = 1000 + t,
+            .fingerprint = sim_fingerprint(t),
             .expires_at_s = 900};
     ledger_guess_written(l);
     if (!ledger_settle_end(l, NULL, &e))
