@@ -19,8 +19,8 @@ struct check {
     bool *spent;              // owned; per line: the send budget was spent at it; NULL: no budget
     int64_t *busy_since_ns; // owned; per line: when the first line of the chain of full lines that
                             // leads to this line was read
-    // Owned; per line: of the oldest tokens of all lines before it, when the newest one was sent. A
-    // token that was due before that time has been overtaken.
+    // Owned; per line: the latest of the times at which the oldest tokens of the lines before it
+    // were sent. A token that was due before that time has been overtaken.
     int64_t *overtaken_ns;
     // When the chain of full lines that still lasted at the end of the drain began; CLOCK_NEVER:
     // none lasted then.
