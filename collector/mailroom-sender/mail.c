@@ -196,8 +196,8 @@ static bool is_printable(struct field f)
     return true;
 }
 
-// True for an address that cannot forge an SMTP command: libcurl puts it between angle brackets, so
-// it may hold neither these nor a space.
+// True if a field without control characters is an address that cannot forge an SMTP command:
+// libcurl puts it between angle brackets, so it may hold neither these nor a space.
 static bool is_address(struct field f)
 {
     const char *at = f.len > 0 ? memrchr(f.data, '@', f.len) : NULL;

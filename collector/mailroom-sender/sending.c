@@ -70,9 +70,9 @@ static bool attempt_once(
            smtp_send(s->smtp, &s->templates[r->action - 1], r, reply, e);
 }
 
-// Tries to send a mail again and again, because without answers nobody else does. While no mail
+// Tries to send a mail again and again, because with --no-answers nobody else does. While no mail
 // would succeed (MAIL_LATER), it tries for as long as it takes; when only this mail fails, it tries
-// SENDER_ATTEMPTS times.
+// SENDER_ATTEMPTS times. TERM or INT ends the tries. False: an error that ends the sender.
 static bool attempt_until_done(
     struct sending *s, const struct record *r, struct reply *reply, struct err *e)
 {
@@ -111,17 +111,17 @@ static bool send_line(struct sending *s, const char *line, size_t len, struct er
     if (count == 0)
         return answer_line(s, 0, &reply, e);
     for (size_t place = 1; place <= count && !program_stopping(); place++) {
+        const char *why = record_next(&r, &at, line + len);
         // This is the outcome if a signal comes before the mail is tried.
         reply.outcome = MAIL_LATER;
         // With answers a mail is tried once, because the collector sends its token again.
-        const char *why = record_next(&r, &at, line + len);
         if (why) {
             reply.outcome = MAIL_PERMANENT;
             snprintf(reply.text, sizeof reply.text, "553 %s", why);
         } else if (!(s->answers ? attempt_once : attempt_until_done)(s, &r, &reply, e)) {
             return false;
         } else if (program_stopping() && reply.outcome != MAIL_SENT) {
-            return true;
+            return true; // without an answer, so the collector gives the token out again
         } else if (s->answers && reply.outcome == MAIL_LATER) {
             return give_up_line(s, &reply, e);
         } else {

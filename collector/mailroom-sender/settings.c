@@ -154,7 +154,7 @@ static bool check_sender_settings(const struct settings *s, struct err *e)
 // Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set.
 static bool read_password(struct settings *s, struct err *e)
 {
-    char line[PASSWORD_MAX + 2]; // room for a character too many, and a NUL
+    char line[PASSWORD_MAX + 2]; // the longest password, one character that is too many, and a NUL
 
     if (!s->password_file)
         return true;

@@ -57,8 +57,8 @@ static size_t on_header(char *data, size_t one, size_t len, void *context)
 }
 
 // Notes the last command before QUIT. libcurl does not report the end of a mail's data as a
-// command, so its reply counts for DATA. After a refusal libcurl sends QUIT, whose reply 221 would
-// hide the refusal.
+// command, so the server's reply to the whole mail counts as one to DATA. QUIT does not count:
+// libcurl sends it after a refusal, and its reply (221) would hide the refusal.
 static int on_debug(CURL *easy, curl_infotype type, char *data, size_t len, void *context)
 {
     struct smtp *s = context;
@@ -133,6 +133,21 @@ static void configure_curl(struct smtp *s)
     curl_easy_setopt(easy, CURLOPT_SEEKDATA, s);
 }
 
+static bool make_handle(struct smtp *s, struct err *e)
+{
+    s->easy = curl_easy_init();
+    if (!s->easy)
+        return err_set(e, ERR_SYSTEM, "libcurl cannot be used");
+    configure_curl(s);
+    return true;
+}
+
+bool smtp_hang_up(struct smtp *s, struct err *e)
+{
+    curl_easy_cleanup(s->easy); // sends QUIT and closes the connection
+    return make_handle(s, e);
+}
+
 struct smtp *smtp_new(const struct settings *settings, struct err *e)
 {
     struct smtp *s = calloc(1, sizeof *s);
@@ -144,21 +159,11 @@ struct smtp *smtp_new(const struct settings *settings, struct err *e)
     s->settings = settings;
     buf_init(&s->body, BODY_MAX);
     buf_init(&s->mail, 2 * BODY_MAX); // base64 makes four bytes of three
-    if (!smtp_hang_up(s, e)) {
+    if (!make_handle(s, e)) {
         smtp_free(s);
         return NULL;
     }
     return s;
-}
-
-bool smtp_hang_up(struct smtp *s, struct err *e)
-{
-    curl_easy_cleanup(s->easy); // sends QUIT and closes the connection
-    s->easy = curl_easy_init();
-    if (!s->easy)
-        return err_set(e, ERR_SYSTEM, "libcurl cannot be used");
-    configure_curl(s);
-    return true;
 }
 
 void smtp_free(struct smtp *s)

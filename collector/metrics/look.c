@@ -167,7 +167,7 @@ static bool is_due(const struct look *l, int64_t now_ns)
            (l->seen_ns == CLOCK_NEVER || now_ns - l->seen_ns >= LOOK_EVERY_NS);
 }
 
-// Asks, or begins to connect first.
+// Asks for the figures; where there is no session yet, only begins to connect.
 static bool begin_look(struct look *l, const struct config *c, int64_t now_ns, struct err *e)
 {
     l->begun_ns = now_ns;

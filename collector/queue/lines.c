@@ -167,7 +167,7 @@ bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked
     }
     if (!answer)
         PQclear(result);
-    else // we are no user any more; frees the result if no line is one
+    else // ends our own use, and frees the result if no line uses it
         release_answer(&(struct line){.answer = answer});
     return ok;
 }
@@ -324,15 +324,22 @@ void lines_forget_numbers(struct lines *l)
         l->all[i].number = 0;
 }
 
+static void give_back_buffer(struct buf *b)
+{
+    size_t max = b->max;
+
+    buf_fini(b);
+    buf_init(b, max);
+}
+
 void lines_give_back_memory(struct lines *l)
 {
     for (int i = 0; i < l->count; i++) {
         struct line *line = &l->all[i];
-        size_t most = line->text.max;
         if (line->state != LINE_FREE)
             continue;
-        buf_fini(&line->text);
-        buf_init(&line->text, most);
+        give_back_buffer(&line->text);
+        give_back_buffer(&line->place);
         free(line->tokens);
         line->tokens = NULL;
         line->room = 0;

@@ -106,7 +106,7 @@ struct line *lines_newest(const struct lines *l);
 // True when a line that is not over has this row.
 bool lines_knows(const struct lines *l, int64_t n, int64_t nonce);
 
-// Returns the line with this number for the sender; NULL: none.
+// Returns the line that the sender knows by this number, if it is out or over; NULL: none.
 struct line *lines_find(const struct lines *l, int64_t number);
 bool lines_alone_out(const struct lines *l); // true when a line with `alone` is out
 

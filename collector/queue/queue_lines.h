@@ -23,10 +23,10 @@ struct take_request {
     int fewest;        // if fewer tokens wait, take nothing, and tell which tokens wait
     int lines;         // most lines to take
     const char *again; // an array of rows of ours to read again; NULL: none
-    int64_t due_ms;    // how long ago rows may have come due that are looked at; -1: at any time;
-                       // 0: at none
-    bool aged; // a lower lane goes first if its oldest token has waited for the ageing bound
-    bool lock; // take the lock for work in hand with the first token
+    int64_t due_ms; // look for rows without an owner that came due within so many ms; -1: for all
+                    // of them; 0: for none
+    bool aged;      // a lower lane goes first if its oldest token has waited for the ageing bound
+    bool lock;      // take the lock for work in hand with the first token
     const struct settled *settled; // to be settled in the same transaction; NULL: none
 };
 // Takes lines, or only looks, if fewer than r->fewest tokens wait.

@@ -86,8 +86,8 @@ static int count_items(const char *list)
     return n;
 }
 
-// Moves the first `skip` items of a comma-separated list to its end, in place. False: there is no
-// memory.
+// Moves the first `skip` items of a comma-separated list to its end, in place. The list has more
+// items than these. False: there is no memory.
 static bool rotate_list(char *list, int skip)
 {
     char *copy = strdup(list);
@@ -103,8 +103,8 @@ static bool rotate_list(char *list, int skip)
     return true;
 }
 
-// Begins to connect, with the first `skip` hosts of the list at its end; after the last host `skip`
-// begins again with the first. NULL: there is no memory.
+// Begins to connect, with the first `skip` hosts of the list at its end. `skip` may be larger than
+// the number of hosts; then it counts them again from the first. NULL: there is no memory.
 static PGconn *start_session(const char *url, int skip)
 {
     // Keywords before dbname are defaults, which the conninfo overrides; those after it override
@@ -314,8 +314,8 @@ bool session_awaits(const struct session *s, int tag)
     return false;
 }
 
-// Takes the oldest request, which is answered, out of the list. The server can begin with the next
-// one only now.
+// Takes the oldest request, which is answered, out of the list. The server could begin with the
+// next one only after that answer, which came at silence_ns, when we last heard from the server.
 static void end_request(struct session *s)
 {
     s->first = (s->first + 1) % SESSION_REQUESTS_MAX;
@@ -355,9 +355,6 @@ bool session_take(struct session *s, struct session_reply *out)
         case PGRES_TUPLES_OK:
         case PGRES_COMMAND_OK:
             hold_result(s, result);
-            continue;
-        case PGRES_PIPELINE_ABORTED: // the second part of a request whose first part has failed
-            PQclear(result);
             continue;
         default: // an error
             hold_result(s, NULL);
@@ -424,8 +421,8 @@ const char *session_advice(
 {
     if (session_remedy(sqlstate) != REMEDY_COMPLAIN)
         return "";
-    // A session that is not up yet was refused access to the database, which the role
-    // mailroom_collector does not give.
+    // The role mailroom_collector gives rights inside of the database, but not the right to
+    // connect. So it does not help a session that is not up.
     if (!s->up || strcmp(sqlstate, INSUFFICIENT_PRIVILEGE) != 0)
         return "; it is tried again until somebody corrects it";
     snprintf(text, SESSION_ADVICE_LEN,

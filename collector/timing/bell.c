@@ -28,7 +28,8 @@ void bell_looked(struct bell *b, const char *snapshot, int64_t now_ns)
 
     if (b->step != BELL_OURS)
         return;
-    // Then each transaction that may have been silent has ended, and the look has seen its tokens.
+    // Transactions that may have been silent have numbers below silent_below. If xmin is not lower,
+    // all of them have ended, and the look has seen their tokens.
     if (xmin >= b->silent_below)
         b->pause_ns = b->look_at_ns = 0;
     else

@@ -37,13 +37,13 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
 
 // Adds a cost to a level's balance: the cost of its own imagined line or, with `next`, that of the
 // next level's imagined line. A line costs something when it begins (`begun`), and more for the
-// time that it is held open (held_ns).
+// time that it is held open (held_ns). The timeout of level 1 is `least`.
 static void add_cost(struct pace *p, int level, bool next, bool begun, int64_t held_ns)
 {
     struct pace_level *l = &p->level[level];
-    double line = (double)p->level[1].timeout_ns * (level == 0 ? COST_FIRST_STEP : 1);
+    double begin_cost = (double)p->level[1].timeout_ns * (level == 0 ? COST_FIRST_STEP : 1);
     double cost =
-        (begun ? line : 0) + (l->next_worth ? GAIN_TO_STAY : GAIN_TO_BEGIN) * (double)held_ns;
+        (begun ? begin_cost : 0) + (l->next_worth ? GAIN_TO_STAY : GAIN_TO_BEGIN) * (double)held_ns;
 
     // The balance is evidence against the present decision, next_worth. Costs of the line that the
     // decision favours raise the balance, and those of the other line lower it.
@@ -88,6 +88,8 @@ static void add_arrival(struct pace *p, int level, int64_t now_ns)
 
 void pace_arrived(struct pace *p, int64_t now_ns)
 {
+    // Downwards, so a balance gets the cost of the next level before that of its own. The other
+    // order would decide nearly the same.
     for (int i = p->levels - 1; i >= 0; i--)
         add_arrival(p, i, now_ns);
     p->last_ns = now_ns;

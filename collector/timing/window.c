@@ -81,17 +81,17 @@ static struct window_entry *recall(struct window *w, int64_t id)
     return entry;
 }
 
-// Tells the pace that an announced token arrived. `before`: what was known of the token before. A
-// token that was shown or taken first is counted in `unannounced`, unless tell_pace_unannounced has
-// told the pace of it already; then its announcement adds nothing.
+// Tells the pace that an announced token arrived. `before`: what was known of the token before. If
+// a read showed or took the token before its announcement, the token is no longer unannounced. But
+// if no token is unannounced, tell_pace_unannounced has told the pace of this one already.
 static void tell_pace_announced(
     struct window *w, const struct window_entry *entry, enum id_state before, int64_t now_ns)
 {
-    bool known = before == SHOWN || (before == TAKEN && now_ns - entry->at_ns < TAKEN_NS);
+    bool late = before == SHOWN || (before == TAKEN && now_ns - entry->at_ns < TAKEN_NS);
 
-    if (before == ANNOUNCED || (known && w->unannounced == 0))
+    if (before == ANNOUNCED || (late && w->unannounced == 0))
         return;
-    if (known)
+    if (late)
         w->unannounced--;
     pace_arrived(&w->pace, now_ns);
 }
@@ -105,7 +105,8 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns)
     tell_pace_announced(w, entry, before, now_ns);
     if (before == TAKEN && now_ns - entry->at_ns < TAKEN_NS)
         return; // the announcement of a token that went out already
-    // Anybody can repeat an announcement, so a repeated one does not make the token younger.
+    // Anybody can announce any id. So a repeated announcement does not make the token younger. But
+    // it counts as another token, because the one before may have been false.
     if (entry && before != ANNOUNCED)
         *entry = (struct window_entry){.id = id, .at_ns = now_ns, .state = ANNOUNCED};
     if (before == SHOWN) {
@@ -130,6 +131,8 @@ static void tell_pace_unannounced(struct window *w)
 
 void window_read_sent(struct window *w, int64_t now_ns)
 {
+    // The tokens that the last read showed could still be announced until now. Those that were not
+    // are unannounced for good.
     tell_pace_unannounced(w);
     // The answer to this read may show every token that was announced so far, so these are not
     // fresh any more.

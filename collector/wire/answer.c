@@ -1,7 +1,10 @@
 #include "wire/answer.h"
 
-// Reads a number without sign or leading zero, and moves *at past it. False: there is none, or it
-// is larger than `most`.
+#define LINE_MOST (INT64_MAX / 100) // take_number reads one digit more without an overflow
+#define PLACE_MOST 1000000          // no batch limit is as large
+
+// Reads a number from 1 to `most`, without sign or leading zero, and moves *at past it. False:
+// there is none.
 static bool take_number(const char **at, const char *end, int64_t most, int64_t *number)
 {
     const char *from = *at;
@@ -49,11 +52,10 @@ bool answer_parse(struct answer *a, const char *line, size_t len, const char **w
     *a = (struct answer){0};
     // *why is set before each check, so that it tells which check has failed.
     *why = "it does not begin with a line's number";
-    // The bound is so far below INT64_MAX that no overflow comes before the number is refused.
-    if (!take_number(&at, end, INT64_MAX / 100, &a->line))
+    if (!take_number(&at, end, LINE_MOST, &a->line))
         return false;
     *why = "a token's place is a number from 1 on";
-    if (take_word(&at, end, ".") && !take_number(&at, end, 1000000, &place))
+    if (take_word(&at, end, ".") && !take_number(&at, end, PLACE_MOST, &place))
         return false;
     a->place = (int)place;
     *why = "'sent', 'error transient' or 'error permanent' must follow the number";
