@@ -41,7 +41,8 @@ struct early {
     bool lanes;         // tokens have lanes (MAILROOM_LANES)
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
-    // Windows that a token may have opened which never came out or which others may have taken.
+    // Windows that may have been opened by tokens that never came out, or that others may have
+    // taken.
     // Each lasts from the token's COMMIT to the last moment at which the window can fire.
     struct spans fired;
     int64_t *youngest_ns; // owned; per line: when the youngest token of this line and of all before

@@ -82,8 +82,7 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
     struct lateness in_time = {.due_ns = start_ns + timeout_ns + c->r->slack_ns};
 
-    // Nearly all tokens end here, which saves a search of the timeline. check_had_to_wait: behind
-    // older tokens, in full lines.
+    // Nearly all tokens end here, which saves a search of the timeline.
     if (line->read_ns <= in_time.due_ns || check_had_to_wait(c, index, in_time.due_ns))
         return in_time;
     struct free_time free = timeline_free(&c->timeline, instance, start_ns, line->read_ns);

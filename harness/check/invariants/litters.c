@@ -15,8 +15,8 @@ void check_litters(const struct check *c)
         bool some = p->left == PROCESS_LEFT_SOME;
         if (p->left == PROCESS_LEFT_UNKNOWN)
             continue;
-        // A fault that was at work from a second before the end until the look may have kept the
-        // collector from cleaning up.
+        // A fault that was at work from a second before the end until a process was found may have
+        // kept the collector from cleaning up.
         struct cause cause = check_ending_disturbed(
             c, p->instance, p->ended_ns - NS_PER_S, some ? p->left_ns : p->ended_ns);
         judged_add(c->r, METRIC_LITTERS, 1, cause);

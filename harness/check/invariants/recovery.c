@@ -62,8 +62,9 @@ static int64_t covered_ns(
 }
 
 // Returns when the first token whose COMMIT was sent after since_ns was read; CLOCK_NEVER: none
-// was. Sets *working_ns to the beginning of the chain of full lines that led to this token, or that
-// the end of the drain cut off. A collector that works off the backlog counts as recovered.
+// was. Sets *working_ns to the beginning of the chain of full lines that led to this token or,
+// without one, of the chain that still lasted at the end of the drain. A collector that works off
+// the backlog counts as recovered.
 static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *working_ns)
 {
     const struct ledger *l = c->l;

@@ -173,6 +173,8 @@ static void check_passed(const struct check *c, uint32_t token)
 
     if (c->l->tokens[token].deliveries == 0)
         c->r->values[changed ? METRIC_PASSED : METRIC_EXPIRED_UNSENT]++;
+    // It is right to pass over a changed token, so nothing needs an excuse. An expired token that
+    // did not come out may be a loss.
     if (!changed)
         judged_add(c->r, METRIC_LOST, 1, expired_by(c, token));
 }

@@ -105,7 +105,7 @@ static bool is_wrong_code(const struct check *c, const struct process_record *p)
     case check_by_signal + SIGKILL:
     case check_by_signal + SIGPIPE:
         return false;
-    // An error that a fault provoked is an honest answer, even at TERM.
+    // A collector that a fault made fail reports this, even at TERM.
     case INTERNAL:
         return check_ending_disturbed(c, p->instance, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
                !is_cut_off(c, p);

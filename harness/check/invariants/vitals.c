@@ -49,7 +49,6 @@ static void check_idle(
     struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {
     const struct process_sample *first = NULL, *last = NULL;
-
     int64_t warm_ns = l->log->processes[process].started_ns + warm_up_ns;
 
     for (size_t i = 0; i < l->log->sample_count; i++) {
