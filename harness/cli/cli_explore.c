@@ -122,16 +122,16 @@ static void take_example(const json_t *result, char *out, size_t size)
     utf8_mend(out);
 }
 
-// Returns the entry of the draw, which a worker has been running until now.
-static struct tried *running_draw(struct exploring *x, uint64_t number)
+// Returns the number of the worker that has been running the draw until now.
+static int worker_of_draw(const struct exploring *x, uint64_t number)
 {
     int i = 0;
 
-    while (x->running[i].number != number || x->running[i].took_s == 0) {
+    while (x->running[i].number != number || x->run_began_ns[i] == 0) {
         i++;
         assert(i < x->jobs);
     }
-    return &x->running[i];
+    return i;
 }
 
 // Removes a run's folder, and the scenario's folder when it is empty.
@@ -186,19 +186,18 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
 // Takes a worker's answer, for the first run of a draw or for another run of a suspect.
 static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *a, struct err *e)
 {
-    struct tried *running = running_draw(x, a->number);
-    struct tried t = *running;
+    const int worker = worker_of_draw(x, a->number);
+    struct tried t = x->running[worker];
     struct suspect *s = suspect_of(x, a->number);
     char example[256] = "";
     json_t *result FREED_BY(json_decrefp) =
         a->kind == ERR_NONE ? parse_file(a->folder, "result.json", e) : NULL;
 
-    running->took_s = 0; // the worker is idle again
+    t.took_s = (double)(clock_now_ns() - x->run_began_ns[worker]) / NS_PER_S;
+    x->run_began_ns[worker] = 0; // the worker is idle again
     // An interrupted draw counts as not made, so that a later call makes it.
     if (a->kind == ERR_INTERRUPTED)
         return true;
-    // Until here took_s was the time at which the run began (see give_draw).
-    t.took_s = (double)clock_now_ns() / NS_PER_S - t.took_s;
     t.judged = result && tried_take(&t, result, e);
     if (!t.judged)
         tried_why(&t, a->kind == ERR_NONE ? e->text : a->why);
@@ -225,12 +224,11 @@ static bool give_draw(
 
     snprintf(job.path, sizeof job.path, "%s", path);
     x->running[worker] = *t;
-    // While the draw runs, its took_s is the time at which the run began.
-    x->running[worker].took_s = (double)clock_now_ns() / NS_PER_S;
+    x->run_began_ns[worker] = clock_now_ns();
     return run_pool_give(&x->runners, worker, &job, e);
 }
 
-static bool has_failed(const struct exploring *x)
+static bool has_confirmed_failure(const struct exploring *x)
 {
     for (size_t i = 0; i < x->journal.failure_count; i++) {
         if (x->journal.failures[i].confirmed > 0)
@@ -242,7 +240,7 @@ static bool has_failed(const struct exploring *x)
 static bool may_draw(const struct exploring *x)
 {
     return clock_now_ns() < x->deadline_ns && !interrupt_signal() &&
-           !(x->options->fail_fast && has_failed(x));
+           !(x->options->fail_fast && has_confirmed_failure(x));
 }
 
 // Gives each idle worker a run, until `places` workers are busy. *more: false when no run was left,
@@ -313,7 +311,7 @@ static bool search_draws(struct exploring *x, struct err *e)
             return false;
         show_search(x);
         // With --fail-fast no failure is shrunk, so there is nothing to wait for.
-        if (x->options->fail_fast && has_failed(x))
+        if (x->options->fail_fast && has_confirmed_failure(x))
             return true;
         // Shrinking needs no worker, so it may end first.
         if (shrinking == 0 && lacks_workers(x, e))
@@ -332,7 +330,7 @@ static bool search_draws(struct exploring *x, struct err *e)
 
 static int explore_exit_code(const struct exploring *x)
 {
-    if (has_failed(x))
+    if (has_confirmed_failure(x))
         return verdict_exit_code(VERDICT_VIOLATED);
     if (interrupt_signal())
         return EXIT_SIGNAL + interrupt_signal();

@@ -62,8 +62,9 @@ struct exploring {
     uint64_t next; // place of the next draw number; see draw_number_at
     size_t taken;  // number of draws that were chosen in this call
     struct run_pool runners;
-    struct tried running[RUN_POOL_MAX]; // for each worker, the draw that it runs: number, mode and,
-                                        // in took_s, when it began
+    struct tried running[RUN_POOL_MAX]; // for each worker, the draw that it runs: number, mode
+                                        // and verbs
+    int64_t run_began_ns[RUN_POOL_MAX]; // for each worker, when its run began; 0: it is idle
     struct suspect *suspects;           // owned
     size_t suspect_count;
     int64_t shown_ns; // when the progress was last printed
