@@ -20,8 +20,8 @@
 #define DRAIN_MOST_S 60
 
 // Fills in how a subject is run, from its manifest. The drain lasts until a failed job is retried,
-// within DRAIN_LEAST_S and DRAIN_MOST_S. If the retry comes later than that, no run waits for it,
-// and retry_s only states it (0: a run can wait).
+// but DRAIN_LEAST_S at least. A retry that comes later than DRAIN_MOST_S is not waited for; only
+// then terms.retry_s is set, and the table says when the retry comes.
 static void describe_manner(struct grid_row *row, struct manner *manner, const struct manifest *m)
 {
     double retry_s = (double)m->retry_within_ns / NS_PER_S;
@@ -217,6 +217,8 @@ static bool open_field_record(struct field_run *f, char *const *names, struct er
         return false;
     for (len = strlen(about); *names && len < sizeof about; names++)
         len += (size_t)snprintf(about + len, sizeof about - len, " %s", *names);
+    if (len >= sizeof about)
+        return err_set(e, ERR_USAGE, "field: the names of the subjects are too long");
     return command_record_open(&f->record, f->options, "field", about, true, e);
 }
 
@@ -230,7 +232,7 @@ static bool take_answers(struct field_run *f, struct err *e)
     json_array_foreach(f->record.lines, i, line)
     {
         const char *run = json_string_value(json_object_get(line, "run"));
-        if (!run)
+        if (!run) // the line of a row
             continue;
         if (!command_record_path(folder, &f->record, line, "folder", e))
             return false;

@@ -88,6 +88,8 @@ refused '--junit: cannot write' run steady --junit "$place/kept/junit.xml"
 refused '--csv: cannot write' tune steady --csv "$place"
 refused '--markdown: cannot write' field textbook --markdown "$place/kept/field.md"
 refused '--answers: cannot write' field textbook --answers "$place/kept/below/answers"
+# shellcheck disable=SC2046
+refused 'the names of the subjects are too long' field $(seq -f 'subject%.0f' 500)
 refused '--markdown: cannot write' compare a b --markdown "$place/kept/below/compare.md"
 refused '--output: cannot write' shrink a --output "$place/kept/small.yaml"
 refused "'stedy': neither" run stedy --out "$place/new" --junit "$place/new/junit.xml"
