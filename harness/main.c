@@ -178,7 +178,7 @@ static int refuse_command(const char *name)
     return EXIT_USAGE;
 }
 
-static int complete_words(const char *shell)
+static int print_completion(const char *shell)
 {
     if (completion_print(shell, commands, COMMANDS))
         return EXIT_OK;
@@ -219,7 +219,7 @@ static int run_command_line(int argc, char **argv)
         return EXIT_OK;
     }
     if (strcmp(name, "--completion") == 0)
-        return complete_words(argc == 3 ? argv[2] : "");
+        return print_completion(argc == 3 ? argv[2] : "");
     return refuse_command(name);
 }
 

@@ -313,7 +313,7 @@ static bool search_draws(struct exploring *x, struct err *e)
         // With --fail-fast no failure is shrunk, so there is nothing to wait for.
         if (x->options->fail_fast && has_confirmed_failure(x))
             return true;
-        // Shrinking needs no worker, so it may end first.
+        // Shrinking needs no worker, so without workers the search goes on until it has ended.
         if (shrinking == 0 && lacks_workers(x, e))
             return false;
         // The search is over when no worker runs, nothing is being shrunk, no suspect is open and

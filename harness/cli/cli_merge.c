@@ -25,9 +25,9 @@ static size_t find_shards_command(const char *name)
     return i;
 }
 
-// Replaces, in the options of the shards, where results are written and what is written about them
-// by those of merge (o). All other options stay as the shards had them.
-static void choose_files(struct options *shard_options, const struct options *o)
+// Replaces the options that say what is written, and where, by those of merge (o). All other
+// options stay as the shards had them.
+static void replace_output_options(struct options *shard_options, const struct options *o)
 {
     shard_options->out = o->out;
     shard_options->quiet = o->quiet;
@@ -40,8 +40,8 @@ static void choose_files(struct options *shard_options, const struct options *o)
     shard_options->field.commands = o->field.commands;
 }
 
-// Parses the shards' words as a command line, replaces the files by those of merge, runs the
-// command with the merged results, and returns its exit code.
+// Parses the shards' words as a command line, runs the command with the merged results and with
+// the output options of merge (o), and returns its exit code.
 static int run_shards_command(
     size_t command, char **words, int count, const struct merged *m, const struct options *o)
 {
@@ -50,7 +50,7 @@ static int run_shards_command(
     int code;
 
     if (options_parse(&shard_options, commands[command].scope, count, words, &e)) {
-        choose_files(&shard_options, o);
+        replace_output_options(&shard_options, o);
         shard_options.merged = m;
         code = commands[command].run(&shard_options);
     } else {

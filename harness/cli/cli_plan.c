@@ -51,7 +51,8 @@ static void append_as_own(const struct counterpart *c, const struct scenario *ow
 {
     struct buf words FREED_BY(buf_fini) = BUF_INIT(1000);
 
-    if (other->collector.layout != own->collector.layout && !sets_key(c, "collector.layout="))
+    if (own->collector.layout == LAYOUT_REFERENCE && other->collector.layout == LAYOUT_FOREIGN &&
+        !sets_key(c, "collector.layout="))
         buf_append_str(out, " --set collector.layout=reference");
     if (other->collector.promises == own->collector.promises || sets_key(c, "collector.promises="))
         return;

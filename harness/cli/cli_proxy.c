@@ -105,6 +105,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
     return true;
 }
 
+// What has come on standard input and is not a whole line yet.
 struct input {
     char text[INPUT_MAX];
     size_t len;
@@ -139,6 +140,7 @@ static bool read_orders(struct console *c, struct input *in)
     return go_on;
 }
 
+// Where orders come from, apart from the command line and standard input.
 struct sources {
     struct script script;
     struct control control;

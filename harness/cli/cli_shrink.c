@@ -1,5 +1,4 @@
-// mailproof shrink RESULT: looks for a shorter scenario that still breaks what a
-// stored run broke.
+// mailproof shrink RESULT: looks for a shorter scenario that still breaks what a stored run broke.
 #include "cli/cli.h"
 #include "shrink/shrinking.h"
 #include "os/interrupt.h"
@@ -13,7 +12,8 @@
 
 // --- is there time for a run? -----------------------------------------------------------
 
-// Estimates how long a run of the candidate takes at most.
+// Estimates how long a run of the candidate takes at most: its load, faults and drain, and the
+// longest overhead of a run so far.
 static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
 {
     int64_t end_ns = sketch_load_ns(k, &h->whole);
@@ -116,7 +116,7 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
         return false;
     }
     err_clear(&h->err);
-    // The overhead is the longest time so far that a run took beyond its load, faults and drain.
+    // The overhead is what the run took beyond its load, faults and drain.
     int64_t overhead_ns = clock_now_ns() - began_ns - (cost_ns(h, k) - h->overhead_ns);
     if (overhead_ns > h->overhead_ns)
         h->overhead_ns = overhead_ns;
@@ -141,6 +141,7 @@ static enum answer look_at_sketch(
         bool ran = run_candidate(h, s, tokens, k, &run);
         if (ran && (run.verdict != VERDICT_INCONCLUSIVE || i + 1 == LOOKS_MAX))
             return judge_candidate(h, &run);
+        // Such an error would come again with every run.
         if (!ran && (h->err.kind == ERR_SKIP || h->err.kind == ERR_USAGE))
             break;
     }
@@ -157,7 +158,7 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
 
     if (!shrinking_scenario(&s, h, k, &h->err))
         return ANSWER_STOP;
-    // A scenario without a token is no candidate: not even a mended collector could pass it.
+    // A run without a token judges nothing, so such a scenario is no candidate.
     if (plan_make(&plan, &s, &impossible) && plan.token_count > 0)
         answer = look_at_sketch(h, &s, plan.token_count, k);
     else

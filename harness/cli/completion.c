@@ -11,6 +11,7 @@
     "mailproof list 2>/dev/null | sed -n \"/^Scenarios/,/^\\$/s/.*\\[\\(.*\\)\\]\\$/\\1/p\" | "    \
     "tr -s \", \" \"\\n\" | sort -u"
 
+// The keys as --set takes them: load.N.rate becomes load.0.rate=.
 #define KEYS NAMES_OF("Keys") " | sed \"s/[.]N/.0/g; s/\\$/=/\""
 
 // How the arguments of some options are completed: by one of `words`, or by a line that `command`

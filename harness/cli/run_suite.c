@@ -66,6 +66,7 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
     for (int retries = 0;; retries++) {
         if (!run_item(s, o, how, t, outcome, e))
             return false;
+        // A merge makes no runs, so it has nothing to repeat.
         if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
             t->record.merged || interrupt_signal())
             return true;
@@ -312,7 +313,7 @@ static bool write_junit(const char *path, struct buf *suites, struct err *e)
 
 // Returns how many servers of a run keep their data on this machine, for forecast_add. Those of a
 // container or a cluster are not counted.
-static int servers(const struct scenario *s)
+static int local_servers(const struct scenario *s)
 {
     if (strcmp(s->postgres.provider, "local") != 0)
         return 0;
@@ -329,7 +330,7 @@ static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast
     int64_t ns = ok ? plan.end_ns : 0;
 
     if (ok)
-        forecast_add(f, runs, ns, plan.token_count, servers(s));
+        forecast_add(f, runs, ns, plan.token_count, local_servers(s));
     return ns;
 }
 
@@ -364,6 +365,7 @@ static int count_runs(const struct tally *t, size_t scenario, const struct optio
 {
     int count = 0;
 
+    // A merge has the runs of all shards. With --every-cut each shard has a part of each run.
     for (int n = 0; n < t->repeat; n++)
         count += t->record.merged || cuts_tried(o) ||
                  record_wants(&t->record, scenario * (size_t)t->repeat + (size_t)n);
@@ -377,12 +379,12 @@ static void make_table(
     bool several = count * (size_t)t->repeat > 1;
     // Cuts and flushes show progress of their own, and their number is known only after a first
     // run.
-    bool shows = !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush;
+    bool shows_progress = !o->quiet && !o->merged && !cuts_tried(o) && !o->run.every_flush;
     struct suite *table = &t->table;
     struct forecast forecast = {0};
 
     // The live table has a row for each scenario.
-    suite_init(table, count, several && shows);
+    suite_init(table, count, several && shows_progress);
     table->out = o->out;
     table->soak = o->run.soak;
     table->gaps = record_gaps(&t->record);
@@ -391,7 +393,7 @@ static void make_table(
         table->rows[i].runs = count_runs(t, i, o);
         table->rows[i].planned_ns = planned_ns(&scenarios[i], count_left(t, i), &forecast);
     }
-    if (shows && (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
+    if (shows_progress && (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
         forecast_tell(&forecast, "run", "runs");
 }
 

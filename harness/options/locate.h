@@ -11,7 +11,7 @@ struct paths {
 
 // Appends the files that `name` stands for: a file; the files *.yaml of a folder, sorted; the
 // scenario.yaml of a result folder; a scenario that comes with mailproof, by its name; or, for
-// "scenarios", all of the latter. ERR_USAGE when `name` is none of these.
+// "scenarios", all scenarios that come with mailproof. ERR_USAGE when `name` is none of these.
 MUST_USE bool locate_scenarios(struct paths *p, const char *name, struct err *e);
 void locate_fini(struct paths *p);
 

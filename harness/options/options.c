@@ -318,7 +318,7 @@ static size_t option_row(const char *name, unsigned scope)
     return i;
 }
 
-// Fills in getopt_long's list of the options that the subcommands in `scope` take.
+// Fills in getopt_long's list of the options that the subcommand takes.
 static void fill_long_options(struct option *longs, unsigned scope)
 {
     size_t n = 0;
@@ -388,8 +388,8 @@ static const char *word_read(char **argv)
     return optarg == word ? argv[optind - 2] : word;
 }
 
-// Returns the name of an option that only other subcommands take, and that getopt_long would accept
-// as the beginning of a longer one. NULL: this subcommand takes it, or none does.
+// If the word is the full name of an option that only other subcommands take, returns this name,
+// otherwise NULL. getopt_long could take the word for an abbreviation of a longer option.
 static const char *foreign_name(const char *word, unsigned scope)
 {
     const char *name = NULL;
@@ -424,8 +424,9 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     char instead[GONE_TEXT_MAX];
     int id;
 
+    // The default of field's --repeat depends on what is run, so 0 says that it was not given.
     *o = (struct options){.out = "results",
-        .repeat = scope == SCOPE_FIELD ? 0 : 1, // field: not given, so that each use has its own
+        .repeat = scope == SCOPE_FIELD ? 0 : 1,
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
     // Three more, for provider, promises and seed, which options_overrides appends.

@@ -115,8 +115,8 @@ MUST_USE bool options_parse(
 void options_fini(struct options *o);
 
 // True when the option affects the results of a command, so that a repetition needs it. The other
-// options say where and for how long runs are made, what these take from this machine, and what is
-// written about them; none of them decides which run a number stands for. False for a name that is
+// options say where and for how long runs are made, what the subject gets from this machine, and
+// what is written; none of them decides which run a number stands for. False for a name that is
 // no option.
 bool options_affects_results(const char *name);
 

@@ -79,8 +79,9 @@ void subjects_adapt(struct scenario *s)
     needs_drop_expectations(s);
     if (!scenario_is_queue(s))
         return;
-    s->load[0].ids_from = 1;               // a queue numbers its jobs itself
-    s->collector.dequeue = DEQUEUE_CURSOR; // the queue itself decides how it hands out its jobs
+    // A queue itself numbers its jobs and decides how it hands them out, so these are the defaults.
+    s->load[0].ids_from = 1;
+    s->collector.dequeue = DEQUEUE_CURSOR;
     // Only the mail schema has kinds of tokens, hostile names and COPY, so they are taken out of
     // the load.
     bool own_client = has_own_client(s); // a client of the subject puts the jobs
