@@ -26,7 +26,7 @@ static const struct row {
     [METER_TOKENS_WRITTEN] = {"mailroom_tokens_written", C, NULL, NULL, EVERY,
         "tokens in the lines that were written"},
     [METER_TOKENS_EXPIRED] = {"mailroom_tokens", C, "outcome", "expired", EVERY,
-        "what became of tokens; retry, returned and late end an attempt, and no token"},
+        "what became of tokens; retry, returned and late end an attempt, not the token"},
     [METER_TOKENS_CONSUMED] = {"mailroom_tokens", C, "outcome", "consumed", EVERY, NULL},
     [METER_TOKENS_STATUS] = {"mailroom_tokens", C, "outcome", "other_status", EVERY, NULL},
     [METER_TOKENS_SETTLED] = {"mailroom_tokens", C, "outcome", "written", OTHERS, NULL},

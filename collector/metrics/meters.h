@@ -47,8 +47,8 @@ enum meter_id {
     METERS,
 };
 
-// How many buckets the histogram of waits has. Their bounds, in meters.c, are usual objectives, and
-// never change, because OpenMetrics wants that.
+// How many buckets the histogram of waits has. Their bounds, in meters.c, are limits that service
+// objectives often name. They never change, because OpenMetrics wants that.
 #define WAIT_BUCKETS 16
 
 struct meters {

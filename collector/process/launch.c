@@ -9,7 +9,8 @@
 #include <sys/prctl.h>
 #endif
 
-// The collector sends one of these orders: start the sender, ask it to end, or end it.
+// The collector sends one of these orders: start the sender, ask it to end, or end it. START brings
+// two descriptors (`files`), the sender's input and output.
 enum order { START, ASK_TO_END, END };
 
 struct launch_reply {

@@ -56,7 +56,7 @@ static const struct rule allowed[] = {
     CALL(_llseek), CALL(fcntl), CALL(fcntl64), CALL(dup), CALL(dup2), CALL(dup3), CALL(pipe),
     CALL(pipe2), CALL(fstat), CALL(fstat64), CALL(fstatfs), CALL(fstatfs64),
     CALL_IF(ioctl, IS(1, FIONREAD)), CALL_IF(ioctl, IS(1, FIONBIO)), CALL_IF(ioctl, IS(1, TCGETS)),
-    // Files that libraries read: certificates, hosts, the password file, modules for names.
+    // Files that libraries read: certificates, hosts, the password file, NSS modules.
     CALL_IF(open, HAS_NONE_OF(1, WRITING)), CALL_IF(openat, HAS_NONE_OF(2, WRITING)), CALL(stat),
     CALL(stat64), CALL(lstat), CALL(lstat64), CALL(newfstatat), CALL(fstatat64), CALL(statx),
     CALL(statfs), CALL(statfs64), CALL(access), CALL(faccessat), CALL(faccessat2), CALL(readlink),
