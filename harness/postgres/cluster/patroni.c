@@ -144,8 +144,10 @@ static bool set_password(const struct patroni *p, const char *data, struct err *
     bool ok =
         write(in[1], sql, (size_t)len) == len || err_sys(e, ERR_SYSTEM, "cannot write to a pipe");
     close(in[1]);
-    // A single-user server listens nowhere, so nobody can connect before there is a password.
-    spec.argv = (const char *const[]){program, "--single", "-D", data, "postgres", NULL};
+    // A single-user server listens nowhere, so nobody can connect before there is a password. By
+    // itself it ends with 0 after an SQL error, too.
+    spec.argv = (const char *const[]){
+        program, "--single", "-c", "exit_on_error=on", "-D", data, "postgres", NULL};
     spec.uid = p->user.uid;
     spec.gid = p->user.gid;
     spec.in = in[0];

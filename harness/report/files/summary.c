@@ -133,8 +133,9 @@ static void put_hour(const struct suite *s, size_t number, const struct hour *h,
     buf_printf(out, "| %zu | %zu of %zu | %.0f | %.0f | %.1f | ", number + 1, h->passed,
         h->segments, h->lost, h->duplicated, h->p99_ms);
     put_name(s, h->worst, out);
-    buf_printf(out, " %s | %s |\n", suite_run_name(h->worst),
-        h->worst->state == SUITE_FAILED ? "" : h->worst->broke);
+    buf_printf(out, " %s | ", suite_run_name(h->worst));
+    append_markdown(out, h->worst->state == SUITE_FAILED ? "" : h->worst->broke);
+    buf_append_str(out, " |\n");
 }
 
 // Puts a row for each hour of a soak, up to where the soak has come.
