@@ -42,9 +42,7 @@ static bool is_timing(enum metric_id id)
     return metrics[id].traits & TRAIT_TIME;
 }
 
-// A run can be violated without a broken invariant: it missed an expectation on a count, or its
-// collector could not be kept running.
-bool compare_violated_for_good(const struct stored *run)
+bool compare_broke_more_than_timing(const struct stored *run)
 {
     bool timing = false;
 
@@ -55,6 +53,8 @@ bool compare_violated_for_good(const struct stored *run)
             return true;
         timing = true;
     }
+    // Without any broken invariant, the run missed an expectation of its scenario, or its collector
+    // could not be kept running.
     return run->verdict == VERDICT_VIOLATED && !timing;
 }
 
@@ -127,8 +127,9 @@ static bool fails_more(const struct failed *one, const struct failed *other, siz
     return false;
 }
 
-// True when the sides cannot differ, because no run failed or all runs failed in the same way.
-// Inconclusive runs do not count here: fails_more has found that chance explains them.
+// True when the sides cannot differ, because no run failed or all runs failed in the same way. A
+// few inconclusive runs leave this certain: a busy machine makes them on either side, and
+// fails_more has found that neither side has too many.
 static bool fail_alike(const struct comparison *c)
 {
     for (int f = 0; f < FAILURES; f++) {
@@ -180,16 +181,24 @@ static bool fill_values(const struct side *s, size_t metric, double *values)
 
 // Judges a row. It is worse or better when the test finds a difference and the ratio lies outside
 // the margin, and shows no difference when the whole interval lies within the margin. Else it is
-// unknown. `times_worse`: how many times worse the new side is.
-static enum change judge_row(
-    const struct compared *row, bool more_is_better, double alpha, double margin)
+// unknown.
+static enum change judge_row(const struct compared *row, double alpha, double margin)
 {
-    double times_worse = more_is_better ? 1 / row->ratio.estimate : row->ratio.estimate;
+    // How many times worse the new side is.
+    double times_worse = row->more_is_better ? 1 / row->ratio.estimate : row->ratio.estimate;
 
     if (row->ratio.p <= alpha && (times_worse >= 1 + margin || times_worse <= 1 / (1 + margin)))
         return times_worse > 1 ? CHANGE_WORSE : CHANGE_BETTER;
     return row->ratio.low >= 1 / (1 + margin) && row->ratio.high <= 1 + margin ? CHANGE_NONE
                                                                                : CHANGE_UNKNOWN;
+}
+
+// Returns the median of a side's values; INFINITY when at least half of the runs were inconclusive,
+// because the median would then come from the value that fill_values gives to such runs.
+static double known_median(const struct failed *side, double *values)
+{
+    return 2 * side->hits[FAILURE_INCONCLUSIVE] < side->runs ? stats_median(values, side->runs)
+                                                             : INFINITY;
 }
 
 // Counts the judged metrics that every run of both sides has. `values` has room for the values of
@@ -217,10 +226,9 @@ static bool compare_metric(
         return false;
     row->id = judged[i].id;
     row->more_is_better = judged[i].more_is_better;
-    row->base = stats_median(base, c->base->count);
-    row->new = stats_median(new, c->new->count);
-    row->change =
-        c->too_few ? CHANGE_UNKNOWN : judge_row(row, row->more_is_better, alpha, c->margin);
+    row->base = known_median(&c->base_failed, base);
+    row->new = known_median(&c->new_failed, new);
+    row->change = c->too_few ? CHANGE_UNKNOWN : judge_row(row, alpha, c->margin);
     c->row_count++;
     return true;
 }
@@ -232,16 +240,16 @@ static bool compare_speed(struct comparison *c, struct err *e)
     double *base FREED_BY(memory_free) = memory_zeroed(c->base->count, sizeof *base);
     double *new FREED_BY(memory_free) = memory_zeroed(c->new->count, sizeof *new);
     bool ok = true;
-    // FALSE_ALARMS is divided among the rows that are really judged, so a scenario with few metrics
-    // keeps the sharper test. Each test is two-sided: half of its share falls to worse, half to
-    // better. So half of the false alarms is left for correctness (fails_more).
     // count_measured needs room for the values of the larger side.
     double *room = c->base->count > c->new->count ? base : new;
     size_t measured = count_measured(c, room);
+    // FALSE_ALARMS is divided among the rows that are really judged, so a scenario with few metrics
+    // keeps the sharper test. Each test is two-sided: half of its share falls to worse, half to
+    // better. So half of the false alarms is left for correctness (fails_more).
     double alpha = FALSE_ALARMS / (double)(measured ? measured : 1);
 
     c->confidence = 1 - alpha;
-    // If not even sides that do not overlap would differ by the test, no row is judged.
+    // If the test could not even tell sides that do not overlap, no row is judged.
     c->too_few = stats_smallest_p(c->base->count, c->new->count) > alpha;
     for (size_t i = 0; ok && i < JUDGED; i++)
         ok = compare_metric(c, i, base, new, alpha, e);

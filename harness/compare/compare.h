@@ -29,8 +29,8 @@ enum change {
 struct compared {
     enum metric_id id;
     bool more_is_better;
-    double base, new; // medians of the runs; when most runs were inconclusive: INFINITY, or 0 if
-                      // more is better
+    double base, new; // medians of the runs; INFINITY: not known, because at least half of the
+                      // side's runs were inconclusive
     struct stats_ratio ratio; // ratio new / base; its interval has the test's confidence
     enum change change;
 };
@@ -77,8 +77,9 @@ MUST_USE bool compare_sides(struct comparison *c, const struct side *base, const
 // Returns the name of a way to fail, such as "lost", "inconclusive" or "violated".
 const char *compare_failure_name(int failure);
 
-// True when the run broke anything but promises about time, which a busy machine alone can break.
-bool compare_violated_for_good(const struct stored *run);
+// True when the run was violated, and not only by promises about time, which a busy machine alone
+// can break.
+bool compare_broke_more_than_timing(const struct stored *run);
 
 // Returns the most important invariant that the run broke: lost mail first, promises about time
 // last. METRIC_COUNT when it broke none.
@@ -140,10 +141,11 @@ void curves_print(const struct comparison *c, struct buf *out);
 
 // Compares all runs with the first run of the base. ERR_USAGE names the reason why they cannot be
 // compared: different values in the scenarios (seed, summary, tags, the collector's command,
-// provider and image may differ), different rules, cuts on one side only.
+// provider and image may differ), different rules, cuts on one side only. The base must have a run.
 MUST_USE bool setup_check(const struct side *base, const struct side *new, struct err *e);
 
-// Adds a sentence to c->notes for each permitted difference: machine, server, program, seeds.
+// Adds a sentence to c->notes for each permitted difference: the seeds of all runs; machine, server
+// and mailproof's version of each side's first run, which stands for the others.
 void setup_notes(struct comparison *c);
 
 // Appends the first few keys that differ between two resolved scenarios, such as "load.0.rate:

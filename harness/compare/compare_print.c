@@ -9,7 +9,7 @@ static const char *metric_unit_text(const struct compared *row)
     return metric_unit_name(metrics[row->id].unit);
 }
 
-// The median is infinite, and so not known, when most runs were inconclusive.
+// Prints a median with its unit. It is infinite when it is not known (compare.h).
 static void put_metric_value(const struct compared *row, double value, char *text, size_t size)
 {
     const char *unit = metric_unit_text(row);
@@ -50,7 +50,7 @@ static void put_change(const struct compared *row, const char *base, struct buf 
     double low = higher ? row->ratio.low - 1 : 1 - row->ratio.high;
     double high = higher ? row->ratio.high - 1 : 1 - row->ratio.low;
 
-    // One side's median is zero or infinite, for example because most of its runs were
+    // One side's values are mostly zero or infinite, for example because its runs were
     // inconclusive. Worse is then lower where more is better, and higher elsewhere.
     if (!is_ratio(ratio)) {
         buf_printf(out, "beyond measure %s than that of %s",
@@ -165,7 +165,7 @@ static void print_unknown(const struct comparison *c, struct buf *out)
 
 void print_comparison_verdict(const struct comparison *c, struct buf *out)
 {
-    // One sentence names one metric. The table below shows the others.
+    // The sentence names one metric. The table shows the others.
     const struct compared *row = find_strongest_row(c);
 
     if (c->correctness == CHANGE_WORSE) {
@@ -176,7 +176,7 @@ void print_comparison_verdict(const struct comparison *c, struct buf *out)
             c->new->name, c->base->name);
     } else if (c->overall == CHANGE_UNKNOWN) {
         print_unknown(c, out);
-    } else if (c->overall == CHANGE_NONE || !row) { // a better or worse whole always has a row
+    } else if (c->overall == CHANGE_NONE || !row) { // better or worse always has a row
         buf_printf(out, "no difference: every interval lies within %.4g%%", 100 * c->margin);
     } else {
         buf_printf(out, "%s: %s of %s is ", c->overall == CHANGE_WORSE ? "regression" : "better",

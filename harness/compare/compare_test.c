@@ -289,6 +289,30 @@ static void nothing_is_printed_as_nan(void **state)
     side_fini(&new);
 }
 
+// Half of a side's runs are inconclusive. No median of it is known, whether more or less is better.
+static void the_median_of_inconclusive_runs_is_unknown(void **state)
+{
+    struct side base = {.name = "a"}, new = {.name = "b"};
+    struct comparison c;
+    struct rng rng;
+    struct err e = {0};
+
+    rng_init(&rng, 1, 0);
+    add_runs(&base, 4, 1, &rng);
+    add_runs(&new, 4, 1, &rng);
+    new.runs[0].verdict = new.runs[1].verdict = VERDICT_INCONCLUSIVE;
+    assert_true(compare_sides(&c, &base, &new, 0.1, &e));
+    assert_int_equal(c.row_count, 4);
+    for (size_t i = 0; i < c.row_count; i++) {
+        struct print_cells cells;
+        print_cells(&c.rows[i], &cells);
+        assert_string_equal(cells.new, "unknown");
+        assert_string_not_equal(cells.base, "unknown");
+    }
+    side_fini(&base);
+    side_fini(&new);
+}
+
 // When the comparison cannot tell, its verdict names the metrics whose change is unknown, and no
 // others.
 static void the_speed_is_not_named_when_it_is_known(void **state)
@@ -414,6 +438,7 @@ int main(void)
         cmocka_unit_test(inconclusive_runs_count_against_their_side),
         cmocka_unit_test(a_busy_machine_raises_no_alarm),
         cmocka_unit_test(nothing_is_printed_as_nan),
+        cmocka_unit_test(the_median_of_inconclusive_runs_is_unknown),
         cmocka_unit_test(the_speed_is_not_named_when_it_is_known),
         cmocka_unit_test(changes_are_told_with_their_interval),
         cmocka_unit_test(curves_of_both_sides),

@@ -168,12 +168,12 @@ static void widen_axis(struct axis *x, const struct side *s, enum metric_id id)
 static void put_runs(const struct comparison *c, const struct compared *row, struct buf *out)
 {
     const char *unit = metric_unit_name(metrics[row->id].unit);
-    // An axis begins at the lowest value. If it began at zero, the dots of both sides would lie on
-    // top of each other at the right edge.
-    const bool logarithmic = false;
+    const bool logarithmic = false; // the runs of one metric differ little
     struct axis x = axis_of(LEFT, RIGHT, logarithmic);
     double ticks[AXIS_TICKS_MAX];
 
+    // The axis begins at the lowest value. If it began at zero, the dots of both sides would lie on
+    // top of each other at the right edge.
     widen_axis(&x, c->base, row->id);
     widen_axis(&x, c->new, row->id);
     if (!axis_finish(&x))
@@ -246,7 +246,7 @@ static void put_picture_text(const struct comparison *c,
     append_escaped(out, buf_str(&text) ? text.data : "");
 }
 
-// Puts the program and the changed options of the first run of a side.
+// Puts the program and the changed options of a side's first run, which stands for the others.
 static void put_side_program(const struct side *s, struct buf *out)
 {
     if (s->count == 0 || (!s->runs[0].program[0] && !s->runs[0].changed[0]))

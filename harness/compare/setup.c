@@ -9,10 +9,10 @@
 #define TEXT_MAX (4u << 20)
 #define DIFFERENCES_SHOWN 6 // greatest number of differences that are shown; nobody would read more
 
-// Keys that may differ, as may all keys below them. They are what the comparison is about, or they
-// name the place of the run.
+// Keys that may differ, as may all keys below them. They are what the comparison is about, name the
+// place of the run, or do not change it: tags only choose which scenarios a command runs.
 static const char *const may_differ[] = {
-    "seed", "summary", "collector.command", "postgres.provider", "postgres.image"};
+    "seed", "summary", "tags", "collector.command", "postgres.provider", "postgres.image"};
 
 // --- a scenario as keys and values ------------------------------------------------------
 
@@ -33,8 +33,7 @@ static bool is_compared(const char *key)
         if (strncmp(key, may_differ[i], len) == 0 && (key[len] == '\0' || key[len] == '.'))
             return false;
     }
-    // Tags only choose which scenarios a command runs.
-    return strncmp(key, "tags", 4) != 0;
+    return true;
 }
 
 // Adds a key with its value, if both sides must have the same.
@@ -179,7 +178,8 @@ bool setup_check(const struct side *base, const struct side *new, struct err *e)
     const struct side *const sides[] = {base, new};
     struct buf first FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
 
-    bool ok = base->count > 0 && resolve_scenario(base->runs[0].folder, &first, e);
+    assert(base->count > 0);
+    bool ok = resolve_scenario(base->runs[0].folder, &first, e);
     for (size_t k = 0; ok && k < 2; k++) {
         for (size_t i = 0; ok && i < sides[k]->count; i++)
             ok = same_rules(&base->runs[0], &sides[k]->runs[i], e) &&
@@ -211,7 +211,7 @@ static void put_server(const struct environment *v, char *text, size_t size)
         v->proof.settings);
 }
 
-static void put_environment_program(const struct environment *v, char *text, size_t size)
+static void put_mailproof_version(const struct environment *v, char *text, size_t size)
 {
     snprintf(text, size, "%s (%s)", v->mailproof, v->commit);
 }
@@ -238,8 +238,8 @@ void setup_notes(struct comparison *c)
     static const struct {
         const char *what;
         void (*put)(const struct environment *v, char *text, size_t size);
-    } rows[] = {{"machines", put_machine}, {"servers", put_server},
-        {"mailproofs", put_environment_program}};
+    } rows[] = {
+        {"machines", put_machine}, {"servers", put_server}, {"mailproofs", put_mailproof_version}};
     struct environment base, new;
     struct err unread;
     char a[200], b[200];

@@ -10,8 +10,9 @@ static void scenarios_are_compared_key_by_key(void **state)
 {
     static const char a[] = "name: x\nseed: 1\nload:\n  - {rate: 200/s, for: 1s}\n"
                             "collector: {command: [a], batch_limit: 10}\nallow: {}\n";
-    static const char b[] = "name: x\nseed: 2\nload:\n  - {rate: 300/s, for: 1s}\n  - {for: 2s}\n"
-                            "collector: {command: [b, c], batch_limit: 10}\n";
+    static const char b[] =
+        "name: x\nseed: 2\ntags: [slow]\nload:\n  - {rate: 300/s, for: 1s}\n  - {for: 2s}\n"
+        "collector: {command: [b, c], batch_limit: 10}\n";
     struct buf out;
 
     buf_init(&out, 1 << 16);

@@ -65,7 +65,7 @@ bool measured_add(struct measured *o, struct measurement *item, const struct exp
     // One violated run is enough to break the pair, however many passed: a pair that sometimes
     // loses mail cannot be used. Late mail alone breaks no pair, because a busy machine can cause
     // it.
-    o->broken = o->broken || (!item->counts_trips && compare_violated_for_good(&item->run));
+    o->broken = o->broken || (!item->counts_trips && compare_broke_more_than_timing(&item->run));
     // The figures of an inconclusive run may show a busy machine rather than the pair.
     if (is_conclusive(item)) {
         o->judged[o->used] = item->run.values[id];
