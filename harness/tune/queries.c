@@ -76,6 +76,7 @@ int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng 
 {
     size_t from = lower_bound(list, tokens), to = lower_bound(list, tokens + 1);
 
+    assert(list->count > 0);
     if (to - from < neighbours) {
         size_t on_each_side = (neighbours - (to - from) + 1) / 2;
         from = from > on_each_side ? from - on_each_side : 0;

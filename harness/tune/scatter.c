@@ -13,6 +13,9 @@ enum { WIDTH = 720, HEIGHT = 380, LEFT = 62, RIGHT = 700, TOP = 14, BOTTOM = 330
 // which is bold, at the larger size that it has on a telephone.
 enum { LETTER = 7, LETTER_WIDE = 11 };
 
+// The height of a label, and how far its text's baseline lies above its lower edge.
+enum { LABEL_HEIGHT = 14, LABEL_DESCENT = 3 };
+
 struct scatter {
     const struct tune *tune;
     enum metric_id metric; // the latency on the vertical axis
@@ -64,10 +67,11 @@ static bool has_limit(const struct scatter *s)
 // when an axis cannot be made.
 static size_t fit_axes(struct scatter *s)
 {
+    const bool logarithmic = true; // a grid of pairs goes up in multiples, such as 1, 10, 100
     size_t drawn = 0;
 
-    s->x = axis_of(LEFT, RIGHT, true);
-    s->y = axis_of(BOTTOM, TOP, true);
+    s->x = axis_of(LEFT, RIGHT, logarithmic);
+    s->y = axis_of(BOTTOM, TOP, logarithmic);
     for (size_t i = 0; i < s->tune->count; i++) {
         const struct tune_pair *p = &s->tune->pairs[i];
         if (!is_drawn(s, p))
@@ -84,12 +88,13 @@ static size_t fit_axes(struct scatter *s)
 
 // --- the frame ---------------------------------------------------------------------------
 
-// Draws a line of the grid with its value.
-static void put_tick(const struct axis *a, bool vertical, double value, struct buf *out)
+// Draws a grid line across the plot at a value of the axis, and the value at its end. `is_y`: it is
+// the vertical axis, so the grid line is horizontal.
+static void put_tick(const struct axis *a, bool is_y, double value, struct buf *out)
 {
     double at = axis_place(a, value);
 
-    if (vertical)
+    if (is_y)
         buf_printf(out,
             "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" "
             "text-anchor=\"end\">%.4g</text>",
@@ -101,13 +106,13 @@ static void put_tick(const struct axis *a, bool vertical, double value, struct b
             at, TOP, BOTTOM, at, BOTTOM + 17, value);
 }
 
-static void put_ticks(const struct axis *a, bool vertical, struct buf *out)
+static void put_ticks(const struct axis *a, bool is_y, struct buf *out)
 {
     double ticks[AXIS_TICKS_MAX];
     size_t count = axis_ticks(a, ticks);
 
     for (size_t i = 0; i < count; i++)
-        put_tick(a, vertical, ticks[i], out);
+        put_tick(a, is_y, ticks[i], out);
 }
 
 // Draws the objective's upper limit as a line with its name, and shades what lies above it.
@@ -254,26 +259,27 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
     buf_printf(&name, "%s%d, ", pick ? "take " : "", p->limit);
     units_print_duration(&name, p->timeout_ns);
     double width = (double)name.len * letter, gap = pick ? 12 : 8;
-    const double above = y - gap - 15, below = y + gap;
-    // Eight places around the point for a label 14 high, the best first: right, left, then above
-    // and below. On a telephone the letters may be larger than assumed here, so the text is
-    // anchored to grow away from the point.
+    const double above = y - gap - LABEL_HEIGHT, below = y + gap;
+    const double beside = y - LABEL_HEIGHT / 2.0;
+    // Eight places around the point, the best first: right, left, then above and below. On a
+    // telephone the letters may be larger than assumed here, so the text is anchored to grow away
+    // from the point.
     const struct {
         double left, top, anchor_x;
         const char *anchor;
-    } places[] = {{x + gap, y - 7, x + gap, "start"}, {x - gap - width, y - 7, x - gap, "end"},
+    } places[] = {{x + gap, beside, x + gap, "start"}, {x - gap - width, beside, x - gap, "end"},
         {x - gap - width, above, x - gap, "end"}, {x + gap, above, x + gap, "start"},
         {x - gap - width, below, x - gap, "end"}, {x + gap, below, x + gap, "start"},
         {x - width / 2, above, x, "middle"}, {x - width / 2, below, x, "middle"}};
     for (size_t i = 0; buf_str(&name) && !found && i < sizeof places / sizeof *places; i++) {
         double left = places[i].left, top = places[i].top;
-        struct box b = {left, top, left + width, top + 14};
+        struct box b = {left, top, left + width, top + LABEL_HEIGHT};
         if (!is_free(l, &b))
             continue;
         l->taken[l->count++] = b;
         buf_printf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
-            pick ? "pick-name" : "name", places[i].anchor_x, b.bottom - 3, places[i].anchor,
-            name.data);
+            pick ? "pick-name" : "name", places[i].anchor_x, b.bottom - LABEL_DESCENT,
+            places[i].anchor, name.data);
         found = true;
     }
     return found;

@@ -285,8 +285,10 @@ static bool run_shard(struct sweeping *s, struct err *e)
 
     for (uint64_t round = 1; ok && round <= (uint64_t)t->options->repeat; round++) {
         size_t order[TUNE_PAIRS_MAX];
+        if (!record_wants(&t->record, round))
+            continue;
         size_t count = schedule_round(&plan, t->scenario.seed, round, order);
-        for (size_t i = 0; ok && i < count && record_wants(&t->record, round); i++)
+        for (size_t i = 0; ok && i < count; i++)
             ok = is_recorded(t, round, order[i]) || run_pair(s, round, order[i], e);
     }
     return ok;

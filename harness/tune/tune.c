@@ -287,8 +287,8 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     print_longer_timeout(t, p, out);
-    // Say whether no pair has larger batches, or only none of those that were run: then it may help
-    // to run others.
+    // A sweep may not have run all pairs, and one of the others may have larger batches. A
+    // simulation covers all pairs.
     if (!larger) {
         const char *none = t->simulated ? "No pair sends fewer lines.\n"
                                         : "No pair that was run sends fewer lines.\n";

@@ -138,9 +138,8 @@ static bool load_scenario(struct tuning *t, struct err *e)
         items[sets.count++] = set;
     }
     sets.items = items;
-    // A scenario that this machine cannot run (ERR_SKIP) is no mistake in the objective.
     bool ok = (scenario_load(&t->scenario, t->path, &sets, e) && needs_met(&t->scenario, e)) ||
-              (objective && e->kind != ERR_SKIP && blame_objective(set, e));
+              (objective && blame_objective(set, e));
     free(items);
     for (size_t i = 0; ok && i < t->scenario.expect_count; i++) {
         if (strcmp(t->scenario.expect[i].metric, metric) == 0)
@@ -291,8 +290,9 @@ static bool read_trace(struct tuning *t, struct err *e)
     p->name = NULL;
     if (!ok)
         return false;
+    // length_of_trace needs a gap between two arrivals. A trace of length 0 could not be repeated.
     if (p->trace_count < 2 || p->trace_ns[p->trace_count - 1] == 0)
-        return err_set(e, ERR_USAGE, "--trace: fewer than two arrivals");
+        return err_set(e, ERR_USAGE, "--trace needs two arrivals or more, the last one after 0 s");
     p->for_ns = length_of_trace(p);
     return true;
 }
