@@ -1,7 +1,7 @@
 // Memory that cannot fail, for the harness. When the system has no more, the program ends at once,
 // with a line on standard error and exit code 70; what it had started is cleared up as after any
-// crash. So no caller looks for NULL. What a scenario's size asks for at once, such as the ledger
-// of a million tokens, is allocated by calloc instead: its failure is an error that names the
+// crash. So no caller looks for NULL. An array whose size a scenario chooses, such as the ledger of
+// a million tokens, is allocated by calloc instead: a failure is then an error that names the
 // amount (err_memory_for). The collector allocates little, and gives back what it has claimed
 // before it ends, so it treats the failure as an error, too.
 #pragma once

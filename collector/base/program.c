@@ -67,7 +67,7 @@ static void warn_if_loose(int fd, const char *path)
         log_line("MAIN", "%s can be read by others; chmod o-r", path);
 }
 
-bool program_read_secret(const char *path, bool named, char *line, size_t size)
+bool program_read_secret(const char *path, bool show_path, char *line, size_t size)
 {
     FILE *f = fopen(path, "re");
 
@@ -75,7 +75,7 @@ bool program_read_secret(const char *path, bool named, char *line, size_t size)
         return false;
     // Unbuffered, so that the secret leaves no copy in the C library's memory.
     setvbuf(f, NULL, _IONBF, 0);
-    if (named)
+    if (show_path)
         warn_if_loose(fileno(f), path);
     size_t len = fread(line, 1, size - 1, f);
     fclose(f);

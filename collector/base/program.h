@@ -29,9 +29,10 @@ int program_tell(void print(FILE *));
 int program_exit_code(enum err_kind kind);
 
 // Reads the first line of a file that holds a secret, as much of it as fits, without its line end;
-// the caller wipes `line`. If `named`, logs a warning, which shows the path, if users other than
-// the file's owner and its group can read the file. False: errno says why it cannot be opened.
-MUST_USE bool program_read_secret(const char *path, bool named, char *line, size_t size);
+// the caller wipes `line`. If users other than the file's owner and its group can read the file,
+// logs a warning, which shows the path; without `show_path` it logs none. False: errno says why the
+// file cannot be opened.
+MUST_USE bool program_read_secret(const char *path, bool show_path, char *line, size_t size);
 
 // Writes all of the text, and waits for room if need be. False: errno says why.
 MUST_USE bool program_write(int fd, const char *text, size_t len);

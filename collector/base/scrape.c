@@ -315,7 +315,8 @@ static void serve_client(struct scrape_client *c, int64_t now_ns)
 
 // Returns the place for a new client, as an index: a free one or, if there is none, that of the
 // client whose request has been awaited for longest. A scraper sends its request at once, so that
-// client is hardly one, and may be dropped. -1: no request is awaited, so no client may be dropped.
+// client is hardly a scraper, and may be dropped. -1: no request is awaited, so no client may be
+// dropped.
 static int find_place(const struct scrape *s)
 {
     int oldest = -1;
@@ -360,8 +361,6 @@ static void accept_scrapers(struct scrape *s, int64_t now_ns)
         c->deadline_ns = now_ns + CLIENT_LIMIT_NS;
         c->step = SCRAPE_READING;
         read_request(c);
-        if (c->step == SCRAPE_FREE) // a client that hangs up at once must not hold up the loop
-            return;
     }
 }
 

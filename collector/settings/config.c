@@ -211,6 +211,7 @@ static bool check_together(struct config *c, struct err *e)
     c->sandboxed = strcmp(c->sandbox, "on") == 0;
     if (!c->sandboxed && strcmp(c->sandbox, "off") != 0)
         return err_set(e, ERR_USAGE, PREFIX "SANDBOX is '%s'; it must be on or off", c->sandbox);
+    // Else health checks would be sent again and again while a batch waits for its timeout.
     if (c->healthcheck_interval_ms < c->batch_timeout_ms)
         return err_set(e, ERR_USAGE,
             PREFIX "HEALTHCHECK_INTERVAL is '%" PRId64 "'; it must be at least " PREFIX
