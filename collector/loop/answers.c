@@ -24,7 +24,8 @@ struct outbox_result answers_result(
 }
 
 // Puts what became of a token into the outbox, and marks the token as answered. A transient error
-// that is the token's last makes it dead. Any other gives it a delay until the next attempt.
+// of the last attempt that is allowed makes the token dead. Any other gives it a delay until the
+// next attempt.
 // `text`: what the history says about it.
 static bool record_result(struct collector *c, struct line *line, struct line_token *t,
     enum result_kind kind, const char *text, struct err *e)

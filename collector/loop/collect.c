@@ -90,7 +90,7 @@ static bool check_health(struct collector *c, struct err *e)
         work_wake_at(c, check_ns);
         return true;
     }
-    take_look_at_all(c);     // nobody announces tokens that a person has tried again
+    take_look_at_all(c);     // nobody announces what a person gives to mailroom_retry
     c->peers.look_at_ns = 0; // at once
     return queue_send_check(&c->queue, s, work_deadline_ns(c), e);
 }
@@ -138,7 +138,7 @@ bool collect_unsettled(const struct collector *c)
 
 // --- the end ------------------------------------------------------------------------
 
-// Undoes the begin of the line that is being written, if no byte of it is written yet.
+// Undoes the beginning of the line that is being written, if no byte of it is written yet.
 static void cancel_line(struct collector *c)
 {
     struct line *line = c->sender.writing;

@@ -58,9 +58,9 @@ static bool send_setup(struct collector *c, struct err *e)
     return queue_send_setup(&c->queue, &l->session, work_deadline_ns(c), e);
 }
 
-// Waits for three things in turn: the answer which backend serves us, for which connect_step has
-// asked; that no pooler lends the session to others; and the answers to the set-up. send_setup
-// waits for the second, and then sends the set-up.
+// Waits for all answers: first the one that tells which backend serves us, for which connect_step
+// has asked, and later those to the set-up. In between, send_setup looks for a pooler, and sends
+// the set-up once it is known that there is none.
 static bool set_up_step(struct collector *c, enum state *next, struct err *e)
 {
     if (c->link.session.count > 0)

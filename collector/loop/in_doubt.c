@@ -78,8 +78,9 @@ static bool may_lack_rows(const PGresult *r)
 }
 
 // Gives up the lines that wait for answers, but whose rows others have freed: an answer that still
-// comes for such a line is late. And what a line that is over has left of its row is not ours then.
-// `r`: the answer to the question of doubt.
+// comes for such a line is late. If the row of a line that is over was freed, the tokens of the row
+// that were not in the line (has_rest) are not ours any more. `r`: the answer to the question of
+// doubt.
 static void give_up_freed(struct collector *c, const PGresult *r)
 {
     for (int i = 0; i < c->lines.count; i++) {

@@ -9,7 +9,7 @@
 struct in_doubt {
     enum { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } step; // DOUBT_CLEARED: it is answered
     bool rows_left;                                      // the answer did not name all our rows
-    bool rows_asked; // before the question: only which rows are ours was asked
+    bool rows_asked; // in_doubt_ask_rows was sent; the question itself is still due
 };
 
 struct collector;

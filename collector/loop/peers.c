@@ -172,15 +172,16 @@ static bool shows_life(const struct collector *c)
 
 // Returns when to look at the other collectors. A collector that has taken since its last look
 // looks again, because a look costs little beside a take. One that sleeps looks while another one
-// has something in hand, or is gone and may have left something. Otherwise it looks once in IDLE_NS
-// while there are others, if lines are answered, and else not at all.
+// has something in hand, or is gone and may have left something. Otherwise it looks only where
+// lines are answered, once in IDLE_NS while there are others: a token that comes due again is not
+// announced, so another may have taken it while this one slept.
 static int64_t look_due_ns(const struct collector *c)
 {
     const struct peers *p = &c->peers;
 
     if (c->queue.policy->exclusive)
         return CLOCK_NEVER;
-    if (owners_need_looks(&p->others) || c->take.asked_ns > p->looked_ns)
+    if (owners_need_looks(&p->others) || c->take.asked_ns > p->look_sent_ns)
         return p->look_at_ns;
     return c->queue.policy->answers && p->others.n > 0 ? p->others.looked_ns + IDLE_NS
                                                        : CLOCK_NEVER;
@@ -211,7 +212,7 @@ bool peers_step(struct collector *c, struct err *e)
     struct owner *gone = owners_due(
         &p->others, c->config->grace_ms * NS_PER_MS, work_lease_ns(c->config), c->now_ns);
     p->freeing = gone ? *gone : (struct owner){0};
-    p->looked_ns = c->now_ns;
+    p->look_sent_ns = c->now_ns;
     p->look_at_ns = c->now_ns + LOOK_NS;
     bool renew = c->now_ns >= renew_ns;
     p->asked_ns = renew ? c->now_ns : 0;
@@ -246,12 +247,12 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
         return false;
     if (strcmp(PQgetvalue(r, 0, STATE), "ours") != 0)
         return queue_fail_lost(&c->queue, e);
-    // The lease is renewed only now, and lasts from the request on. Meanwhile we may have had
-    // nothing to show, and renewed_ns be later.
+    // The renewed lease lasts from the request on. But if nothing was in hand meanwhile, peers_step
+    // has set renewed_ns to a later time.
     p->renewed_ns = clock_max(p->renewed_ns, p->asked_ns);
-    int64_t adopted = text_int64(r, 0, ADOPTED); // how many tokens were freed
-    if (adopted > 0)
-        log_freed(c, adopted);
+    int64_t freed = text_int64(r, 0, ADOPTED);
+    if (freed > 0)
+        log_freed(c, freed);
     for (int i = 1; i < PQntuples(r); i++)
         owners_note(&p->others,
             (struct owner){.number = text_int64(r, i, OTHER),
@@ -265,7 +266,7 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     p->freeing = (struct owner){0};
     // Nobody announces what others give back, or what a person gives to mailroom_retry, so we look
     // for it.
-    if (adopted > 0 || p->others.n < before || text_bool(r, 0, WAITS))
+    if (freed > 0 || p->others.n < before || text_bool(r, 0, WAITS))
         take_look_at_all(c);
     return true;
 }

@@ -98,8 +98,8 @@ static bool start_sender(struct collector *c, struct err *e)
 }
 
 // Makes dead letters of the tokens that the wire cannot carry, and removes them from the line's
-// array, because a sender counts the places of only the tokens that it gets. Only for modes with
-// answers.
+// array. An answer names a token by its place among those that the sender got, so the array must
+// have only these. Call it only where lines are answered.
 static bool make_dead_letters(struct collector *c, struct line *line, struct err *e)
 {
     int kept = 0;

@@ -143,8 +143,8 @@ void settle_lock_unsure(struct collector *c)
 }
 
 // Decides whether the next request, which has this tag, releases the lock for work in hand once,
-// and notes that. Others watch our lease only while we hold the lock, so nothing may be left in
-// hand.
+// and notes that. While anything is left in hand we keep the lock, because others watch our lease
+// only while we hold it.
 static bool plan_unlock(struct collector *c, int tag, bool nothing_left)
 {
     struct settle *s = &c->settle;
@@ -165,7 +165,8 @@ static void note_unlock_answer(struct collector *c, int tag, bool ok)
 
     if (s->unlock_tag != tag)
         return;
-    s->lock_count += !ok;
+    if (!ok)
+        s->lock_count++; // plan_unlock has counted it as released
     s->unlock_tag = 0;
 }
 
@@ -268,13 +269,10 @@ static bool end_settling(struct collector *c, struct err *e)
         if (!line->settling)
             continue;
         count_settled(c, line);
-        if (line->has_rest) {
-            line->settling = false;
-            if (!lines_drop_to_reread(&c->lines, line, e))
-                return false;
-        } else {
+        if (!line->has_rest)
             lines_drop(line);
-        }
+        else if (!lines_drop_to_reread(&c->lines, line, e))
+            return false;
     }
     return true;
 }

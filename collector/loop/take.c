@@ -7,10 +7,10 @@
 // meanwhile, and a collector that was stopped may have lost the row to another.
 //
 // A collector that works alone, without lanes or a budget, takes nothing: it reads, and settling
-// the line moves the cursor. So a token that comes alone waits for no flush. While a line is
-// written and settled, the next line is read, from the place after it. That read is sent only when
-// the line before both is out. So in each mode a line shows the database as it was when the line
-// two places before it was out, or later.
+// the line moves the cursor. So a token that comes alone waits for no flush. While line 2 is
+// written and settled, line 3 is read, from the place after line 2; but that read is sent only once
+// all of line 1 is written. So in each mode a line shows the database as it was when the line two
+// places before it was out, or later.
 #include "loop/take.h"
 
 #include "loop/bell_requests.h"
@@ -128,9 +128,10 @@ static bool next_is_read(const struct collector *c, int64_t due)
            !c->take.must_take && c->lines.reread_count == 0 && due == 0;
 }
 
-// Appends the rows that the take reads again, as an SQL array; nothing, if there is none. A
-// collector that works alone names all such rows, so that their tokens make full lines in their
-// order. Others name one row, and its line is filled up with waiting tokens.
+// Appends the rows that the take reads again, as an SQL array; nothing, if there is none. Sets
+// take.reread to their number. A collector that works alone names all such rows, so that their
+// tokens make full lines in their order. Others name one row, and its line is filled up with
+// waiting tokens.
 static bool name_rows(struct collector *c, struct buf *array, struct err *e)
 {
     const struct lines *l = &c->lines;

@@ -13,7 +13,7 @@
 #define OBJECT_IN_USE "55006"     // the server says that another collector has the queue
 #define LARGE_ROWS 500            // the memory of answers with more rows is given back when idle
 #define EXAMINE_MOST 64000        // if a read is likely to pass over more, a take follows instead
-#define OVER_MOST 100             // if too few wait and more are passed over, a take follows
+#define PASSED_OVER_MOST 100      // if too few wait and more are passed over, a take follows
 
 // Deals with a look that saw everything and took nothing, because too few tokens wait: tells the
 // window which tokens wait, and plans the next look. False: an error of the session.
@@ -102,7 +102,6 @@ static bool make_lines(
     struct taking *t = &c->take;
     bool has_rest = column_int32(r, head, LINES_REST) > 0,
          alone = *PQgetvalue(r, head, LINES_ALONE) != 0;
-    int lines;
 
     note_trip(c);
     // A take has taken the lock for work in hand with its first token (sql/lines.sql).
@@ -122,7 +121,7 @@ static bool make_lines(
             return false;
         }
     }
-    if (!lines_add_answer(&c->lines, r, rows, t->asked_ns, &c->doubt, &lines, e))
+    if (!lines_add_answer(&c->lines, r, rows, t->asked_ns, &c->doubt, e))
         return false;
     for (int i = 0; i < c->lines.count; i++) {
         struct line *line = &c->lines.all[i];
@@ -279,9 +278,9 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
 {
     struct taking *t = &c->take;
     struct reading seen = reading_count(r, c->queue.limit);
-    int over = seen.rows - 1 - seen.tokens;   // tokens that were passed over; one row is the head
-    bool backlog_before = t->backlog;         // the line before had left tokens over, too
-    bool all = PQntuples(r) - 1 < t->examine; // the read saw everything that waits
+    int passed_over = seen.rows - 1 - seen.tokens; // the first row is the head
+    bool backlog_before = t->backlog;              // the line before had left tokens over, too
+    bool all = PQntuples(r) - 1 < t->examine;      // the read saw everything that waits
     bool full = seen.tokens == c->queue.limit;
 
     if (t->asked == ASKED_READ_IN_VAIN)
@@ -291,14 +290,15 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
     // The next read looks at this many tokens more. The guess grows fast, so that few reads fall
     // short, and shrinks when nothing is passed over.
     if (short_line)
-        t->expect_passed = 4 * (t->expect_passed + over);
+        t->expect_passed = 4 * (t->expect_passed + passed_over);
     else
-        t->expect_passed = over > 0 ? 2 * over : t->expect_passed / 2;
+        t->expect_passed = passed_over > 0 ? 2 * passed_over : t->expect_passed / 2;
     // Only settling a line that was read moves the cursor. Without a line, the tokens that were
     // passed over would be read again at each look. So a take moves the cursor past them, if
     // nothing else waits or they are many.
     if (seen.unsendable || (short_line && t->expect_passed > EXAMINE_MOST) ||
-        (seen.tokens < t->fewest && all && over > 0 && (seen.tokens == 0 || over > OVER_MOST)))
+        (seen.tokens < t->fewest && all && passed_over > 0 &&
+            (seen.tokens == 0 || passed_over > PASSED_OVER_MOST)))
         return retry_as_take(c, r);
     if (short_line)
         return read_once_more(c, r);

@@ -124,8 +124,10 @@ void turn_leave(struct collector *c)
     struct err ignored; // if leaving fails, others wait for the grace
 
     err_clear(&ignored);
-    if (c->turn.step != TURN_OURS || collect_unsettled(c) ||
-        (c->queue.policy->exclusive && c->ending.exit != COLLECTOR_OK))
+    if (c->turn.step != TURN_OURS || collect_unsettled(c))
+        return;
+    // An exit code other than 0 may mean that tokens are in doubt, although no line is out.
+    if (c->queue.policy->exclusive && c->ending.exit != COLLECTOR_OK)
         return;
     if (!queue_send_peers(&c->queue, &c->link.session,
             &(struct peers_request){.leave = "stopped", .answered = c->sender.answered},

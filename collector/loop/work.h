@@ -73,8 +73,8 @@ static inline int64_t work_deadline_ns(const struct collector *c)
 }
 
 // Returns how long a collector may neither move the cursor nor renew its lease before others take
-// over. A hung collector must not be kept for longer than a lost connection goes unnoticed, which
-// is 5 s beyond the interval of the health checks.
+// over. A hung collector keeps the queue for no longer than a lost connection can go unnoticed:
+// the interval of the health checks and 5 s.
 static inline int64_t work_lease_ns(const struct config *config)
 {
     return NS_PER_MS * clock_min(config->lease_ms, config->healthcheck_interval_ms + 5000);

@@ -136,13 +136,12 @@ static struct line *add_taken_line(struct lines *l, const PGresult *r, int row, 
 }
 
 bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
-    const struct doubt *doubt, int *taken, struct err *e)
+    const struct doubt *doubt, struct err *e)
 {
     struct shared_answer *answer = calloc(1, sizeof *answer);
     struct line *line = NULL;
     bool ok = answer != NULL || err_memory(e);
 
-    *taken = 0;
     if (ok)
         // We count as a user, too, so that the result outlives a line that is dropped on the way.
         *answer = (struct shared_answer){.result = result, .users = 1};
@@ -161,7 +160,6 @@ bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked
             line->asked_ns = asked_ns;
             line->answer = answer;
             answer->users++;
-            ++*taken;
         }
         ok = line->count < l->limit ? add_token(line, result, row, doubt, e) : unexpected_answer(e);
     }

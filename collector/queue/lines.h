@@ -75,10 +75,10 @@ void lines_fini(struct lines *l); // accepts a zeroed struct
 
 // Makes lines of the answer to a take or read, and takes over the answer. Among its first `rows`
 // rows, each of the kind 1 or 2 is a token of a line; the columns are those of sql/lines.sql.
-// Tokens in `doubt` are skipped. Sets *taken to the number of lines that were added. Returns false
-// if the server breaks the protocol, or there is no memory.
+// Tokens in `doubt` are skipped. Returns false if the server breaks the protocol, or there is no
+// memory.
 bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
-    const struct doubt *doubt, int *taken, struct err *e) MUST_USE;
+    const struct doubt *doubt, struct err *e) MUST_USE;
 
 // Makes the text of a line that was taken, and ends its use of the answer.
 bool lines_build(struct line *line, struct sign *sign, struct err *e) MUST_USE;
