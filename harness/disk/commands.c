@@ -72,8 +72,8 @@ static bool set_failing_flush(
 static bool switch_off(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
-    // Only the write of the canary cuts the power. "off" without a cut would be a cut at a moment
-    // when nothing is written.
+    // Only device_write cuts the power. "off" without a cut would be a cut at a moment when nothing
+    // is written.
     if (d->power == POWER_ON)
         return err_set(e, ERR_SYSTEM, "the power was not cut");
     d->power = POWER_OFF;
@@ -245,7 +245,7 @@ static bool run_command(
 
 void commands_run(struct device *d, const char *line, char *answer, size_t size)
 {
-    char said[CONTROL_LINE_MAX - 8] = ""; // leaves room for "ok "
+    char said[CONTROL_LINE_MAX - sizeof "ok "] = "";
     struct err e;
 
     if (run_command(d, line, said, sizeof said, &e))

@@ -110,8 +110,8 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
         ok = replay_remember(d->replay, offset, length, before, data);
     else if (ok)
         cache_add(&d->cache, offset, length, before, data);
-    // The write is in the cache, also if the image cannot be written. evict_oldest takes its
-    // sectors off again.
+    // Count the sectors even if the image cannot be written: the cache has the write now, and
+    // evict_oldest will subtract them.
     if (ok)
         d->word_sectors += count_word_sectors(d, data, length);
     return ok && write_at(d->image, offset, data, length) &&
@@ -151,7 +151,7 @@ enum device_answer device_write(struct device *d, uint64_t offset, const void *d
     d->counts.writes++;
     if (is_canary(d->canary, data, length)) {
         memcpy(d->canary_in_cache, d->canary, sizeof d->canary_in_cache);
-        d->canary[0] = '\0';
+        d->canary[0] = '\0'; // a later write with the same end is no canary
     }
     evict_oldest(d);
     // The armed cut comes with the first write after which the cache holds all that it waits for.

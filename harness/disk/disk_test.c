@@ -502,6 +502,20 @@ static void a_second_recording_replaces_the_first(void **state)
     expect_answer(&b->d, "replay", "ok 2");
 }
 
+// A replay begins with an empty cache, so the canary that was in it cuts nothing any more.
+static void a_replay_forgets_the_armed_cut(void **state)
+{
+    struct bench *b = *state;
+
+    expect_answer(&b->d, "record", "ok 0 0 0 0");
+    device_arm(&b->d, canary, 0, 8, "bbbb");
+    write_canary(&b->d);
+    expect_answer(&b->d, "end-record", "ok 1 0 0 0");
+    expect_answer(&b->d, "replay", "ok 1");
+    put(&b->d, 0, 16, 'b');
+    expect_answer(&b->d, "counts", "ok 2 0 0 0 0 0");
+}
+
 // The error is that of the write that failed, not one that an earlier call left behind.
 static void the_end_of_a_recording_says_what_failed(void **state)
 {
@@ -555,6 +569,7 @@ int main(void)
         WITH_BENCH(a_recording_begins_with_what_was_flushed),
         WITH_BENCH(a_recording_without_a_base_does_not_begin),
         WITH_BENCH(a_second_recording_replaces_the_first),
+        WITH_BENCH(a_replay_forgets_the_armed_cut),
         WITH_BENCH(the_end_of_a_recording_says_what_failed),
     };
 

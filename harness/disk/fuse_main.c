@@ -169,10 +169,9 @@ static int64_t next_due_ns(const struct server *s)
     return due_ns;
 }
 
-// True when the answer to a request is due. Requests that were held at a power cut have no time:
-// while the power is dark the machine still runs and must get no answer, and when the machine is
-// gone nobody sees the answer. Those that a slow disk delayed are due at the latest when the disk
-// is not slow any more.
+// True when the answer to a request is due. A request that a power cut holds is due when the
+// machine is gone, because then nobody sees the answer. A request that a slow disk delays is due at
+// its time, or as soon as the disk is no longer slow.
 static bool is_answer_due(const struct server *s, const struct waiting *w, int64_t now_ns)
 {
     if (w->due_ns == CLOCK_NEVER)
@@ -211,7 +210,7 @@ static void go_on_without_harness(struct server *s)
 {
     if (s->device.power == POWER_DARK)
         s->device.power = POWER_OFF;
-    if (s->state == STARTING)
+    if (s->state == STARTING) // nothing is mounted, so there is nothing to serve
         fuse_session_exit(s->session);
     else
         s->state = DESERTED;
@@ -330,7 +329,7 @@ int main(int argc, char **argv)
     struct server *s FREED_BY(memory_free) = memory_zeroed(1, sizeof *s);
     signal(SIGPIPE, SIG_IGN);
     s->device = (struct device)DEVICE_INIT;
-    // A member of the harness's mount namespace would keep the mount alive, and so itself.
+    // In the harness's mount namespace this program would keep its own mount alive and never end.
     bool ok = device_open(&s->device, argv[1], &e) &&
               (leave_namespace() || err_sys(&e, ERR_SYSTEM, "cannot leave the mount namespace")) &&
               ((s->session = attach_session(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));

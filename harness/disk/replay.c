@@ -73,7 +73,7 @@ bool replay_begin(struct device *d, uint64_t *flushes, struct err *e)
         return false;
     }
     rewind(r->record);
-    cache_clear(&d->cache);
+    device_empty_cache(d);
     replay_free(d->replay);
     d->replay = r;
     d->power = POWER_ON;
@@ -103,8 +103,8 @@ bool replay_remember(
 
 void replay_flush(struct replay *r)
 {
-    // How many of the trial's writes came before its last flush. Before its first flush: how many
-    // put_choice made.
+    // How many of the trial's writes came before its last flush; if this is its first flush, how
+    // many made the state.
     const size_t last = r->flush_count ? r->flushes[r->flush_count - 1] : r->chosen;
 
     // A flush with nothing to flush leaves the same state as the one before it.
@@ -160,8 +160,8 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
 }
 
 // Puts onto the image what a power cut might have left of the unflushed writes; the seed chooses.
-// The trial's list keeps these sectors as its first writes, so they are undone before the next
-// state.
+// The trial's list keeps these sectors as the last of the writes that made the state, so they are
+// undone before the next state.
 static bool put_choice(struct device *d, const struct cache *unflushed, uint64_t seed,
     struct cache_cut *left, struct err *e)
 {

@@ -50,7 +50,7 @@ static bool step_collectors(struct fault_context *c, struct fault_record *r, str
     size_t count = subject_signal(c->subject, -1, 0, pids);
 
     for (size_t i = 0; i < count; i++) {
-        if (own_clock_is_taken(clock, pids[i]))
+        if (own_clock_is_loaded(clock, pids[i]))
             continue;
         r->left_out = LEFT_OUT_CANNOT_STRIKE;
         return err_set(e, ERR_SKIP, "left out: pid %d, or a child of it, did not load libfaketime",

@@ -14,18 +14,18 @@ const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS])
 }
 
 // Makes the namespace in the middle, with a bridge to which the cables lead.
-static bool make_middle(struct cluster_net *l, struct err *e)
+static bool make_middle(struct cluster_net *n, struct err *e)
 {
-    return netns_new(&l->middle, e) &&
-           NETNS_RUN(l->middle, e, "ip", "link", "set", "dev", "lo", "up") &&
-           NETNS_RUN(l->middle, e, "ip", "link", "add", "name", "switch", "type", "bridge") &&
-           NETNS_RUN(l->middle, e, "ip", "address", "add", CLUSTER_NET_MIDDLE_ADDRESS "/24", "dev",
+    return netns_new(&n->middle, e) &&
+           NETNS_RUN(n->middle, e, "ip", "link", "set", "dev", "lo", "up") &&
+           NETNS_RUN(n->middle, e, "ip", "link", "add", "name", "switch", "type", "bridge") &&
+           NETNS_RUN(n->middle, e, "ip", "address", "add", CLUSTER_NET_MIDDLE_ADDRESS "/24", "dev",
                "switch") &&
-           NETNS_RUN(l->middle, e, "ip", "link", "set", "dev", "switch", "up");
+           NETNS_RUN(n->middle, e, "ip", "link", "set", "dev", "switch", "up");
 }
 
-// Adds an empty filter where packets leave the cable. The sender does not notice that a packet is
-// dropped there.
+// Adds a filter, still without rules, for the packets that come out of the cable at this device. A
+// packet that is dropped there gives its sender no error.
 static bool add_filter(int net, const char *device, struct err *e)
 {
     char filter[200];
@@ -39,47 +39,47 @@ static bool add_filter(int net, const char *device, struct err *e)
 
 // Connects a member to the middle, a network namespace with the cluster's switch. The device at its
 // end of the cable is called "cable" at the member, and "m" plus the member's number in the middle.
-static bool connect_member(struct cluster_net *l, int member, struct err *e)
+static bool connect_member(struct cluster_net *n, int member, struct err *e)
 {
-    int net = l->members[member];
+    int net = n->members[member];
     char other[64], port[8], address[CLUSTER_NET_ADDRESS], with_mask[CLUSTER_NET_ADDRESS + 4];
 
     snprintf(other, sizeof other, "/proc/%d/fd/%d", (int)getpid(), net);
     snprintf(port, sizeof port, "m%d", member);
     snprintf(with_mask, sizeof with_mask, "%s/24", cluster_net_address(member, address));
-    return NETNS_RUN(l->middle, e, "ip", "link", "add", "name", port, "type", "veth", "peer",
+    return NETNS_RUN(n->middle, e, "ip", "link", "add", "name", port, "type", "veth", "peer",
                "name", "cable", "netns", other) &&
-           NETNS_RUN(l->middle, e, "ip", "link", "set", "dev", port, "master", "switch", "up") &&
+           NETNS_RUN(n->middle, e, "ip", "link", "set", "dev", port, "master", "switch", "up") &&
            NETNS_RUN(net, e, "ip", "address", "add", with_mask, "dev", "cable") &&
            NETNS_RUN(net, e, "ip", "link", "set", "dev", "cable", "up") &&
            NETNS_RUN(net, e, "ip", "link", "set", "dev", "lo", "up") &&
-           add_filter(net, "cable", e) && add_filter(l->middle, port, e);
+           add_filter(net, "cable", e) && add_filter(n->middle, port, e);
 }
 
-bool cluster_net_make(struct cluster_net *l, struct err *e)
+bool cluster_net_make(struct cluster_net *n, struct err *e)
 {
-    *l = (struct cluster_net)CLUSTER_NET_INIT;
+    *n = (struct cluster_net)CLUSTER_NET_INIT;
     if (geteuid() != 0)
         return err_set(e, ERR_SKIP, "cutting a member off needs root, for network namespaces");
-    bool ok = make_middle(l, e);
+    bool ok = make_middle(n, e);
     for (int i = 0; ok && i < CLUSTER_NET_MEMBERS; i++)
-        ok = netns_new(&l->members[i], e) && connect_member(l, i, e);
+        ok = netns_new(&n->members[i], e) && connect_member(n, i, e);
     if (ok)
         return true;
     e->kind = ERR_SKIP;
-    return err_prefix(e,
-        "cutting a member off needs ip (Debian: iproute2), nft (nftables) and a kernel's bridge");
+    return err_prefix(e, "cutting a member off needs ip (Debian: iproute2), nft (nftables) and "
+                         "bridges in the kernel");
 }
 
-void cluster_net_fini(struct cluster_net *l)
+void cluster_net_fini(struct cluster_net *n)
 {
-    if (l->middle >= 0)
-        close(l->middle);
+    if (n->middle >= 0)
+        close(n->middle);
     for (int i = 0; i < CLUSTER_NET_MEMBERS; i++) {
-        if (l->members[i] >= 0)
-            close(l->members[i]);
+        if (n->members[i] >= 0)
+            close(n->members[i]);
     }
-    *l = (struct cluster_net)CLUSTER_NET_INIT;
+    *n = (struct cluster_net)CLUSTER_NET_INIT;
 }
 
 // Drops all IP packets on this device. Address resolution is not IP and passes: without it,
@@ -92,12 +92,12 @@ static bool drop_packets(int net, const char *device, struct err *e)
     return NETNS_RUN(net, e, "nft", rule);
 }
 
-bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e)
+bool cluster_net_cut(const struct cluster_net *n, int member, struct err *e)
 {
     char port[8];
 
     snprintf(port, sizeof port, "m%d", member);
-    return drop_packets(l->members[member], "cable", e) && drop_packets(l->middle, port, e);
+    return drop_packets(n->members[member], "cable", e) && drop_packets(n->middle, port, e);
 }
 
 // Ends a cut on this device and adds the packets that it dropped to *dropped.
@@ -110,7 +110,7 @@ static bool let_packets_pass(int net, const char *device, uint64_t *dropped, str
     return netns_let_pass(net, chain, dropped, &counted, e);
 }
 
-bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped, struct err *e)
+bool cluster_net_heal(const struct cluster_net *n, int member, uint64_t *dropped, struct err *e)
 {
     char port[8];
     struct err ignored;
@@ -118,8 +118,8 @@ bool cluster_net_heal(const struct cluster_net *l, int member, uint64_t *dropped
     *dropped = 0;
     snprintf(port, sizeof port, "m%d", member);
     // Both ends must pass packets again, whatever fails at the first.
-    bool here = let_packets_pass(l->members[member], "cable", dropped, e);
-    return let_packets_pass(l->middle, port, dropped, here ? e : &ignored) && here;
+    bool first = let_packets_pass(n->members[member], "cable", dropped, e);
+    return let_packets_pass(n->middle, port, dropped, first ? e : &ignored) && first;
 }
 
 // --- a socket in another namespace ------------------------------------------------

@@ -22,22 +22,22 @@ struct cluster_net {
     }
 
 // Makes the network. This needs root, and the programs ip and nft; ERR_SKIP says what is missing.
-MUST_USE bool cluster_net_make(struct cluster_net *l, struct err *e);
+MUST_USE bool cluster_net_make(struct cluster_net *n, struct err *e);
 
 // Releases the namespaces. Accepts CLUSTER_NET_INIT, and a half-made network after a failed
 // cluster_net_make.
-void cluster_net_fini(struct cluster_net *l);
+void cluster_net_fini(struct cluster_net *n);
 
 // Writes the address of a member, e.g. 192.0.2.12.
 #define CLUSTER_NET_ADDRESS 24
 const char *cluster_net_address(int member, char text[CLUSTER_NET_ADDRESS]);
 
 // Cuts a member's cable.
-MUST_USE bool cluster_net_cut(const struct cluster_net *l, int member, struct err *e);
+MUST_USE bool cluster_net_cut(const struct cluster_net *n, int member, struct err *e);
 
 // Ends the cut, and sets *dropped to the number of packets that the cut dropped.
 MUST_USE bool cluster_net_heal(
-    const struct cluster_net *l, int member, uint64_t *dropped, struct err *e);
+    const struct cluster_net *n, int member, uint64_t *dropped, struct err *e);
 
 // Makes a non-blocking TCP socket in the namespace `net`, whatever the caller's namespace is; net
 // -1: in the caller's. On failure, returns -1 with the reason in e.

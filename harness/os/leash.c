@@ -13,7 +13,8 @@
 //
 // All other signals are blocked. The kernel sends SIGHUP to a process group that loses its last
 // parent in the session while a member is stopped. So a parent's death could end the leash after it
-// has stopped its family and before it kills it: a server of another group would stay, stopped.
+// has stopped its descendants and before it kills them, and a server in a group of its own would
+// stay behind, stopped.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

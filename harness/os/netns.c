@@ -118,17 +118,17 @@ bool netns_let_pass(int net, const char *chain, uint64_t *dropped, bool *counted
 {
     static const char key[] = "counter packets ";
     char command[100], text[1000];
+    struct err ignored;
 
     snprintf(command, sizeof command, "list chain %s", chain);
-    bool seen = netns_run(net, (const char *const[]){"nft", command, NULL}, text, sizeof text, e);
-    const char *counter = seen ? strstr(text, key) : NULL;
+    bool listed = netns_run(net, (const char *const[]){"nft", command, NULL}, text, sizeof text, e);
+    const char *counter = listed ? strstr(text, key) : NULL;
     *counted = counter != NULL;
     if (counter)
         *dropped += strtoull(counter + sizeof key - 1, NULL, 10);
     // The packets must pass again even when the counter could not be read; e keeps the first error.
     snprintf(command, sizeof command, "flush chain %s", chain);
-    struct err *first = seen ? e : &(struct err){0};
-    return NETNS_RUN(net, first, "nft", command) && seen;
+    return NETNS_RUN(net, listed ? e : &ignored, "nft", command) && listed;
 }
 
 bool netns_heal(const struct netns *n, enum netns_end end, uint64_t *dropped, struct err *e)

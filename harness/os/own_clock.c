@@ -53,8 +53,8 @@ bool own_clock_make(struct own_clock *c, const char *dir, const char *name, stru
 
 void own_clock_add_env(const struct own_clock *c, struct child_env *env)
 {
-    // libfaketime is to read the file at each call, and to leave the monotonic clock and the times
-    // of files alone.
+    // libfaketime is to read the file at each call, to share no state between the processes in
+    // shared memory, and to leave the monotonic clock and the times of files alone.
     child_env_set(env, "LD_PRELOAD", c->library);
     child_env_set(env, "FAKETIME_TIMESTAMP_FILE", c->file);
     child_env_set(env, "FAKETIME_NO_CACHE", "1");
@@ -88,14 +88,14 @@ static bool loads_faketime(const struct own_clock *c, pid_t pid)
     return found;
 }
 
-bool own_clock_is_taken(const struct own_clock *c, pid_t pid)
+bool own_clock_is_loaded(const struct own_clock *c, pid_t pid)
 {
     pid_t children[CHILDREN_MAX];
     size_t count = process_children(pid, children, CHILDREN_MAX);
-    bool taken = loads_faketime(c, pid);
+    bool loaded = loads_faketime(c, pid);
 
-    for (size_t i = 0; taken && i < count; i++)
+    for (size_t i = 0; loaded && i < count; i++)
         // A child that has ended meanwhile does not matter.
-        taken = own_clock_is_taken(c, children[i]) || !process_alive(children[i]);
-    return taken;
+        loaded = own_clock_is_loaded(c, children[i]) || !process_alive(children[i]);
+    return loaded;
 }

@@ -25,4 +25,4 @@ void own_clock_add_env(const struct own_clock *c, struct child_env *env);
 MUST_USE bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e);
 
 // True when a process and all its descendants have this clock.
-bool own_clock_is_taken(const struct own_clock *c, pid_t pid);
+bool own_clock_is_loaded(const struct own_clock *c, pid_t pid);

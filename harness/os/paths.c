@@ -136,8 +136,8 @@ bool path_make(const char *dir, struct err *e)
 
     if (snprintf(path, sizeof path, "%s", dir) >= (int)sizeof path)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
-    // Make each folder on the way, by ending the path at each slash in turn.
-    for (char *p = path + 1;; p++) {
+    // Make each folder on the way, by ending the path at each slash in turn, except the root's.
+    for (char *p = path + strspn(path, "/");; p++) {
         if (*p != '/' && *p != '\0')
             continue;
         char end = *p;

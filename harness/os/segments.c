@@ -131,7 +131,7 @@ static int segment_of(int i, const struct segments_maker *maker, struct shmid_ds
 bool segments_remove(const struct segments_maker *maker)
 {
     struct shmid_ds st;
-    bool free = true;
+    bool all_detached = true;
     int last = shmctl(0, SHM_INFO, &st); // the last index at which there may be a segment
 
     for (int i = 0; i <= last; i++) {
@@ -139,9 +139,9 @@ bool segments_remove(const struct segments_maker *maker)
         if (id >= 0 && st.shm_nattch == 0)
             remove_segment(id, maker->pid);
         else if (id >= 0)
-            free = false;
+            all_detached = false;
     }
-    return free;
+    return all_detached;
 }
 
 // True when the process has the segment attached: a line of /proc/PID/maps then shows the segment's

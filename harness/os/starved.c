@@ -181,9 +181,9 @@ static bool has_role(const char *title, const char *role)
     return strstr(title, word) != NULL;
 }
 
-// Returns whose the process is, judged by itself: add_process_times counts what a collector's own
-// processes have started as the collector's. A collector leads a process group. The title of a
-// backend names the role that it serves; the title of any other program begins with its path.
+// Returns to whom the process belongs by its own pid, group and title; who has started it does not
+// matter here (see add_process_times). A collector leads a process group. The title of a backend
+// names the role that it serves; the title of any other program begins with its path.
 static enum owner find_process_owner(
     const struct starved *s, pid_t pid, const struct process_stat *stat, const char *title)
 {

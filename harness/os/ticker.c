@@ -6,12 +6,12 @@
 static bool ticker_sleep_until(struct ticker *t, int64_t due_ns)
 {
     const struct timespec due = {.tv_sec = due_ns / NS_PER_S, .tv_nsec = due_ns % NS_PER_S};
-    int stopped;
+    int error;
 
     do
-        stopped = sem_clockwait(&t->stop, CLOCK_MONOTONIC, &due);
-    while (stopped != 0 && errno == EINTR);
-    return stopped != 0;
+        error = sem_clockwait(&t->stop, CLOCK_MONOTONIC, &due);
+    while (error != 0 && errno == EINTR);
+    return error != 0; // ETIMEDOUT: due_ns has come, and nobody stopped the ticker
 }
 
 // The ticker's thread: calls `tick` at its times until ticker_stop.

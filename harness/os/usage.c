@@ -29,7 +29,7 @@ bool usage_machine(double *busy_s, double *total_s)
     if (!file)
         return false;
     bool ok = fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2],
-                  &t[3], &t[4], &t[5], &t[6], &t[7]) >= 4;
+                  &t[3], &t[4], &t[5], &t[6], &t[7]) == 8;
     fclose(file);
     for (int i = 0; i < 8; i++)
         total += t[i];

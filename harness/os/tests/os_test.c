@@ -398,6 +398,14 @@ static void long_paths_are_refused(void **state)
     assert_false(path_make(longer, &e));
 }
 
+static void an_empty_path_is_no_folder(void **state)
+{
+    struct err e;
+
+    assert_false(path_make("", &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+}
+
 static void a_file_is_no_folder(void **state)
 {
     char name[] = "/tmp/mailproof-os-test-XXXXXX", below[PATH_MAX];
@@ -485,6 +493,7 @@ int main(void)
         cmocka_unit_test(another_server_with_a_noted_pid_lives),
         cmocka_unit_test(a_file_is_read_whole_or_not_at_all),
         cmocka_unit_test(a_file_is_no_folder),
+        cmocka_unit_test(an_empty_path_is_no_folder),
         cmocka_unit_test(long_paths_are_refused),
     };
 
