@@ -118,6 +118,28 @@ static void the_log_tells_why_nothing_came(void **state)
         "PHP Fatal error:  Uncaught PDOException: could not find driver", 1, "extension");
 }
 
+// The process that the harness asked to end, after one that failed by itself, explains nothing.
+static void the_last_own_exit_tells_why_nothing_came(void **state)
+{
+    static struct story t;
+    struct result result;
+    struct silence s;
+    struct err e = {0};
+
+    if (!story_read_text(&t,
+            "run until 5000\nprocess 0 until 100 exit 3\nprocess 1 instance 0 from 200 signal 15\n"
+            "token 0 at 50\n",
+            "test", &e))
+        fail_msg("%s", e.text);
+    struct check_input input = check_input_of(&t.history);
+    check_ledger(&result, &t.history.ledger, &input);
+    silence_find(&s, &t.history.ledger, &result, "/nonexistent");
+    assert_string_equal(s.what, "the collector wrote no line at all");
+    assert_non_null(strstr(s.cause, "it ended by itself 1 time, last with exit code 3 after"));
+    result_fini(&result);
+    story_fini(&t);
+}
+
 static void a_run_without_a_verdict_is_told(void **state)
 {
     struct buf suites, document;
@@ -518,6 +540,7 @@ int main(void)
         cmocka_unit_test(the_command_that_repeats_it),
         cmocka_unit_test(markdown_shows_the_text_unchanged),
         cmocka_unit_test(the_log_tells_why_nothing_came),
+        cmocka_unit_test(the_last_own_exit_tells_why_nothing_came),
         cmocka_unit_test(a_run_without_a_verdict_is_told),
         cmocka_unit_test(a_row_keeps_a_failed_run),
         cmocka_unit_test(percentiles_of_a_closed_loop),

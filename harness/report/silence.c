@@ -22,7 +22,7 @@ static const size_t newer_min = 10;
 
 static const struct {
     const char *says, *cause; // a part of the line, and what to tell the user; a first letter that
-                              // is written large or small is left out
+                              // may be a capital is left out
 } causes[] = {
     {"permission denied for",
         "its login role has no right to this; a collector with tables of its own needs --set "
@@ -234,12 +234,16 @@ static bool is_run_silent(struct silence *s, const struct ledger *l)
 static void explain_by_exits(struct silence *s, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
-    const struct process_record *last = &log->processes[log->process_count - 1];
+    const struct process_record *last = NULL; // of those that ended by themselves
     size_t ended_by_itself = 0;
 
-    for (size_t i = 0; i < log->process_count; i++)
-        ended_by_itself += !log->processes[i].asked;
-    if (ended_by_itself == 0) {
+    for (size_t i = 0; i < log->process_count; i++) {
+        if (log->processes[i].asked)
+            continue;
+        last = &log->processes[i];
+        ended_by_itself++;
+    }
+    if (!last) {
         snprintf(s->cause, sizeof s->cause, "it ran to the end%s",
             s->common[0]          ? ""
             : log->line_count > 0 ? ", and its log is empty"
