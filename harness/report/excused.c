@@ -42,17 +42,15 @@ static void append_judged_parts(const struct report *r, double share, struct buf
 // had held, and the invariants that the subject does not promise.
 static void append_not_judged(const struct report *r, struct buf *out)
 {
-    const char *separator = "nothing to judge: ";
+    size_t named = 0;
     struct buf text FREED_BY(buf_fini) = BUF_INIT(2000);
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!excused_whole(r, id) || r->result->judged[id].of > 0)
             continue;
-        buf_printf(out, "%s%s", separator, metrics[id].name);
-        separator = ", ";
+        buf_printf(out, "%s%s", named++ ? ", " : "nothing to judge: ", metrics[id].name);
     }
-    // A comma: at least one name was appended, so the line must end.
-    if (*separator == ',')
+    if (named > 0)
         buf_append_char(out, '\n');
     unpromised_text(r->scenario, &text);
     if (text.len > 0)

@@ -32,12 +32,12 @@ bool rejudge_token(const struct ledger *l, const char *text, uint32_t *token, st
     static const char job[] = "job ";
     const char *digits = strncmp(text, job, strlen(job)) == 0 ? text + strlen(job) : text;
     char first[NAMES_MAX];
-    uint32_t segment;
+    uint32_t ignored;
     char *end;
 
-    // A login may contain the segment of a soak, one of its runs. A name without it means the same
-    // token.
-    if (!names_token(text, strcspn(text, "@"), token, &segment)) {
+    // In a soak, a login may end with the number of a segment. The run is one segment, so the
+    // number is ignored.
+    if (!names_token(text, strcspn(text, "@"), token, &ignored)) {
         // UINT32_MAX stands for a text that names no token.
         unsigned long number = strtoul(digits, &end, 10);
         *token = end == digits || *end || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;

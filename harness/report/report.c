@@ -67,7 +67,7 @@ static bool write_files(
     return ok;
 }
 
-// True when the run broke an invariant of the promise, a bit of metrics[].promise.
+// True when the run broke an invariant that belongs to the promise, a bit of metrics[].promise.
 static bool breaks_promise(const struct result *result, int promise)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {

@@ -14,7 +14,7 @@ struct json_t;
 struct report_cuts {
     const char *mode;    // "every-cut"
     const char *options; // options that repeat the run, such as "--every-cut"
-    size_t tried, reached, broken, inconclusive; // trials; reached: came to their message
+    size_t tried, reached, broken, inconclusive; // numbers of trials; reached: their message came
     struct json_t *strip;                        // data of the page; see run/cuts/cutstrip.c
 };
 

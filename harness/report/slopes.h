@@ -37,7 +37,7 @@ struct slopes {
 
 // The figures of one segment; NAN: not measured.
 struct slopes_segment {
-    int64_t at_ns; // when the segment's load began; first, to be sorted by
+    int64_t at_ns; // when the segment's load began; the first member, for clock_compare
     double level[SLOPES];
 };
 

@@ -6,6 +6,7 @@
 #include "report/terminal.h"
 
 #define NAME_MAX_COLUMNS 40
+#define NAME_MIN_COLUMNS 10 // a narrower window cuts the rows, and not the names
 
 void suite_init(struct suite *s, size_t rows, bool live)
 {
@@ -352,7 +353,7 @@ static void put_figure(struct terminal_line *l, int width, double value, int dig
     terminal_put(l, NULL, 0, text);
 }
 
-// Puts how many runs passed, and the bounds of the rate of passing that this proves.
+// Puts how many runs passed, and the 95% interval of the rate at which they pass.
 static void put_rate(struct terminal_line *l, const struct suite_row *r)
 {
     const double alpha = 0.025; // 5% in all, half of it at each bound
@@ -417,7 +418,7 @@ void suite_print(const struct suite *s, FILE *out)
         terminal_size(fileno(out), &columns, &lines);
     size_t name_columns = name_width(s, columns);
     // A long name must leave room for the figures.
-    if (columns > FIGURES_WIDTH + 10 && name_columns > columns - 1 - FIGURES_WIDTH)
+    if (columns > FIGURES_WIDTH + NAME_MIN_COLUMNS && name_columns > columns - 1 - FIGURES_WIDTH)
         name_columns = columns - 1 - FIGURES_WIDTH;
     struct terminal_line head = {.out = &text, .room = columns - 1};
     terminal_put(&head, NULL, name_columns, "scenario");

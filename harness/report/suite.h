@@ -19,7 +19,7 @@ struct suite_row {
     int64_t planned_ns; // the length of one run: load and faults
     int runs, done;     // the number of its runs, and how many of them are over
     int passed;         // how many of these passed
-    bool failed;        // at least one of its runs
+    bool failed;        // at least one of its runs failed
     enum suite_state state;
     enum verdict verdict;                    // worst verdict so far
     int64_t took_ns;                         // time that its finished runs took together
@@ -36,7 +36,8 @@ struct suite_run {
     enum verdict verdict;
     int64_t took_ns;
     double lost, duplicated, p50_ms, p99_ms;
-    char broke[SUITE_BROKE]; // what broke, with counts, or why it is inconclusive
+    char broke[SUITE_BROKE]; // what broke, with counts, or why it is inconclusive; "": not judged,
+                             // or nothing broke
     char *folder;            // its result folder; "" when there is none
     char *why;               // why it was skipped or failed
 };

@@ -145,11 +145,12 @@ static void print_invariants(const struct report *r, FILE *out)
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!result_judged(r->result, id))
             continue;
-        // After the ++, the first of all has shown 1, and the first of a row has 1 of PER_ROW.
-        if (shown++ % PER_ROW == 0)
-            fprintf(out, "%s  %-11s", shown > 1 ? "\n" : "", shown > 1 ? "" : "invariants");
-        fprintf(out, "%s%s %.0f%s", shown % PER_ROW == 1 ? " " : "  ", metrics[id].name,
-            figure_in(r, id), r->result->broken[id] ? " BROKEN" : "");
+        bool begins_row = shown % PER_ROW == 0;
+        if (begins_row)
+            fprintf(out, "%s  %-11s", shown > 0 ? "\n" : "", shown > 0 ? "" : "invariants");
+        fprintf(out, "%s%s %.0f%s", begins_row ? " " : "  ", metrics[id].name, figure_in(r, id),
+            r->result->broken[id] ? " BROKEN" : "");
+        shown++;
     }
     // Allowed repetitions are printed, too, because a sender has to cope with them.
     if (figure_in(r, METRIC_REPEATED) > 0)

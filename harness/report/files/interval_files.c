@@ -1,6 +1,6 @@
-// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has an interval for
-// each second, which together make up the whole run, with the latencies from the intended time and
-// from the commit; and one for each phase from the intended time, which a closed loop has not.
+// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has two intervals
+// for each second, one with the latencies from the intended time and one with those from the
+// commit, and one from the intended time for each phase. An interval without latencies is left out.
 #include "report/report.h"
 
 #include "check/intervals.h"
@@ -9,7 +9,7 @@
 struct writer {
     const struct report *report;
     struct buf *out;
-    size_t sample; // index of the next sample to look at
+    size_t sample; // index of the next sample that sample_of takes
     bool ok;       // false: a histogram could not be written, *e says why
     struct err *e;
 };
@@ -29,20 +29,20 @@ static void put_latency(struct buf *out, const struct histogram *h)
             (double)histogram_percentile(h, 99) / 1e6, (double)h->max / 1e6);
 }
 
-// Returns the last sample before until_ns, if no earlier row has used it; NULL: there is none.
-// *before is the last sample that an earlier row has used, or else the first of all, so that what
-// grew between two samples of one second counts, too. *before is NULL if it is the returned one.
+// Takes the samples before until_ns that no earlier call took. Returns the last of them; NULL:
+// there is none. *before is the sample from which its counters grew: the last one that an earlier
+// call took, or else the first of all; NULL if that is the returned one itself.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {
     const struct sample *samples = w->report->observed->samples;
     size_t count = w->report->observed->count;
-    size_t passed = w->sample > 0 ? w->sample - 1 : 0;
+    size_t earlier = w->sample > 0 ? w->sample - 1 : 0;
     const struct sample *found = NULL;
 
     while (w->sample < count && samples[w->sample].at_ns < until_ns)
         found = &samples[w->sample++];
-    *before = found && found > samples + passed ? samples + passed : NULL;
+    *before = found && found > samples + earlier ? samples + earlier : NULL;
     return found;
 }
 
@@ -110,7 +110,7 @@ bool report_intervals_csv(const struct report *r, struct buf *out, struct err *e
 
     (void)e;
     buf_append_str(out, csv_head);
-    // This passes the samples before the load, so that the first row counts from the last of them.
+    // This takes the samples before the load, so that the first row counts from the last of them.
     sample_of(&w, r->ledger->start_ns, &ignored);
     intervals_each_step(r->ledger, NS_PER_S, put_interval_row, &w);
     return true;

@@ -48,13 +48,13 @@ static void put_name(const struct suite *s, const struct suite_run *r, struct bu
     }
 }
 
-// Puts a row of a run that did not pass. Why a run failed is told in its fold.
+// Puts a row of a run that did not pass.
 static void put_summary_row(const struct suite *s, const struct suite_run *r, struct buf *out)
 {
     buf_append_str(out, "| ");
     put_name(s, r, out);
     buf_printf(out, " | %s | ", suite_run_name(r));
-    append_markdown(out, r->state == SUITE_FAILED ? "" : r->broke);
+    append_markdown(out, r->broke);
     buf_append_str(out, " |\n");
 }
 
@@ -134,7 +134,7 @@ static void put_hour(const struct suite *s, size_t number, const struct hour *h,
         h->segments, h->lost, h->duplicated, h->p99_ms);
     put_name(s, h->worst, out);
     buf_printf(out, " %s | ", suite_run_name(h->worst));
-    append_markdown(out, h->worst->state == SUITE_FAILED ? "" : h->worst->broke);
+    append_markdown(out, h->worst->broke);
     buf_append_str(out, " |\n");
 }
 

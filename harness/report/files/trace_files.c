@@ -213,9 +213,10 @@ bool report_trace_chrome(const struct report *r, struct buf *out, struct err *e)
 
 // --- OTLP -----------------------------------------------------------------------------
 
-// Writes a span. Its ids are made of the run's seed, the track and the number. The format forbids
-// ids of zeros only; track and number are never 0. Its times are nanoseconds since 1970 by the
-// server's clock, of which the ledger knows only the second in which the load began.
+// Writes a span. Its ids are made of the run's seed, the track and the number. Track and
+// number are never 0, because the format forbids ids of all zeros. Its times are nanoseconds since
+// 1970 by the server's clock. All of them may be up to a second early, because the ledger has the
+// time at which the load began in whole seconds.
 static void emit_otlp(struct sink *to, const struct report *r, const struct span *s)
 {
     struct buf *out = to->out;

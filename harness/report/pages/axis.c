@@ -50,7 +50,7 @@ double axis_place(const struct axis *a, double value)
 }
 
 // Writes the ticks: on a long axis the powers of ten, on a shorter one also 2 and 5 times them, and
-// on a short one even more round values. Returns how many there are.
+// on a short one also the other values of `fine`. Returns how many there are.
 static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
 {
     static const double coarse[] = {1, 2, 5}, fine[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8};

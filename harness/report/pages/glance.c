@@ -38,12 +38,12 @@ static int64_t committed_ns(const struct ledger *l, uint32_t token)
 
 // --- groups -----------------------------------------------------------------------------
 
+// Tokens that were committed one after another, each within gap_ns after the one before.
 struct group {
-    int64_t from_ns, until_ns;
+    int64_t from_ns, until_ns; // when the first and the last one was committed
 };
 
-// Divides sorted times into groups: a time more than gap_ns after the one before begins another
-// group. Returns how many groups there are.
+// Divides sorted times into groups. Returns how many there are.
 static size_t group_times(struct group *groups, const int64_t *times, size_t count, int64_t gap_ns)
 {
     size_t n = 0;
@@ -58,13 +58,13 @@ static size_t group_times(struct group *groups, const int64_t *times, size_t cou
 
 struct nearness {
     const struct verb *verb; // of the faults nearest to the groups; NULL: none, or several verbs
-    int64_t farthest_ns;     // longest reach of a group away from its fault
+    int64_t farthest_ns;     // longest reach_ns of a group (explains_group)
 };
 
-// True when a fault can explain a group of lost or late tokens. Without fault_first the fault must
-// have begun after the group's start, and the group must not last long after the fault's end; with
-// it, the fault must have begun before the group. *reach_ns: the time from the fault's beginning to
-// the far end of the group.
+// True when a fault can explain a group of lost or late tokens. With fault_first, the fault must
+// have begun before the group. Without it, the fault must have begun after the group's start, and
+// the group must end within gap_ns after the fault. *reach_ns: the time between the fault's
+// beginning and the group's last token (with fault_first) or first token (without).
 static bool explains_group(const struct fault_record *f, const struct group *g, bool fault_first,
     int64_t gap_ns, int64_t *reach_ns)
 {
@@ -120,8 +120,8 @@ static void append_groups(const struct ledger *l, const struct group *groups, si
 {
     struct nearness before = find_nearest(l, groups, count, false, gap_ns);
     struct nearness after = find_nearest(l, groups, count, true, gap_ns);
-    // A fault loses tokens that were committed before it, and delays tokens that were committed
-    // after it. So if both sides have a fault, the nearer one is named.
+    // A fault may lose tokens that were committed before it, and delay tokens that were committed
+    // after it. If there is a fault on either side, the nearer one is named.
     bool is_before = before.verb && (!after.verb || before.farthest_ns <= after.farthest_ns);
     const struct nearness *n = is_before ? &before : &after;
 
@@ -157,16 +157,16 @@ void glance_groups(const struct report *r, enum metric_id id, struct buf *out)
     size_t count = 0;
 
     for (uint32_t i = 0; state != GLANCE_NONE && i < l->plan->token_count; i++) {
-        // glance_state is simpler than the check. So its tokens are used only if there are as many
-        // as the check has counted.
         if (glance_state(l, r->result, i) != state)
             continue;
         memory_grow(&times, count, 1, sizeof *times);
         times[count++] = committed_ns(l, i);
     }
-    // If the numbers differ, the check has counted other tokens, such as undeliverable ones. It is
-    // not known here where these lie, so nothing is said.
+    // glance_state is simpler than the check. If their numbers differ, the check has counted other
+    // tokens, such as undeliverable ones. It is not known here where these lie, so nothing is said.
     if (count > 0 && (double)count == r->result->values[id]) {
+        // The tokens of a batch were committed within one batch timeout. Twice that time joins
+        // batches that follow each other.
         const int64_t gap_ns = 2 * l->scenario->collector.batch_timeout_ns;
         struct group *groups FREED_BY(memory_free) = memory_allocate(count * sizeof *groups);
         qsort(times, count, sizeof *times, clock_compare);

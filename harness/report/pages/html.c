@@ -110,8 +110,8 @@ static bool is_complete_page(const json_t *root)
     return true;
 }
 
-// Appends JSON for a script element. "</script>" would end the element, and after "<!--<script"
-// nothing would, so each '<' is written as JSON's escape, which stands for the same text.
+// Appends JSON for a script element. In it, "</script>" would end the element too early, and
+// "<!--<script" would keep it from ending. So each '<' is written as JSON's escape.
 static bool append_json(struct buf *out, const char *json)
 {
     while (*json) {

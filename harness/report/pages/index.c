@@ -54,7 +54,9 @@ static void put_figures(struct buf *out, const struct stored *s)
     }
 }
 
-// Puts what broke next to the verdict, because that is what people look for in the rows.
+// Puts what broke next to the verdict, because that is what people look for in the rows. The
+// tooltip has the reason of an inconclusive run with its part in brackets, which stored_broke
+// drops.
 static void put_broke(struct buf *out, const struct stored *s)
 {
     char broke[400];

@@ -9,6 +9,10 @@
 // The sizes of the picture, in its own units. On a telephone it shrinks to two thirds, and its
 // letters must stay legible.
 enum { WIDTH = 540, LEFT = 170, RIGHT = 525, ROW_HEIGHT = 30, ROWS_MAX = 24 };
+// In a row, from its top: the bar, and the baseline of the name.
+enum { BAR_TOP = 7, BAR_HEIGHT = 16, NAME_BASELINE = 19 };
+// Below the last row: the axis, with the baselines of its numbers and its caption.
+enum { NUMBERS_BASELINE = 16, CAPTION_BASELINE = 36, AXIS_HEIGHT = 44 };
 
 struct picture {
     const struct ledger *l;
@@ -33,7 +37,7 @@ static bool begin_row(struct picture *p, const char *name)
     if (p->rows == ROWS_MAX)
         return false;
     buf_printf(p->out, "<text class=\"name\" x=\"%d\" y=\"%d\" text-anchor=\"end\">", LEFT - 10,
-        p->rows * ROW_HEIGHT + 19);
+        p->rows * ROW_HEIGHT + NAME_BASELINE);
     append_escaped(p->out, name);
     buf_append_str(p->out, "</text>\n");
     p->rows++;
@@ -47,16 +51,16 @@ static void draw_bar(
     double x = x_of(p, from_ns), width = x_of(p, until_ns) - x;
 
     buf_printf(p->out,
-        "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"16\"><title>%.6f to %.6f "
+        "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"><title>%.6f to %.6f "
         "s: ",
-        class, x, (p->rows - 1) * ROW_HEIGHT + 7, width < 2 ? 2 : width,
+        class, x, (p->rows - 1) * ROW_HEIGHT + BAR_TOP, width < 2 ? 2 : width, BAR_HEIGHT,
         ledger_seconds(p->l, from_ns), ledger_seconds(p->l, until_ns));
     append_escaped(p->out, what);
     buf_append_str(p->out, "</title></rect>\n");
 }
 
-// Draws the row of the insert: a bar each until it was sent, until its COMMIT was sent, and until
-// the answer.
+// Draws the row of the insert: three bars that end when the insert was sent, when its COMMIT was
+// sent, and when the answer came.
 static void draw_insert(struct picture *p, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(p->l, token);
@@ -102,7 +106,8 @@ static void draw_deliveries(struct picture *p, uint32_t token, uint32_t process)
         life_delivery(p->l, d, text, sizeof text);
         buf_printf(p->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%d\" r=\"6\"><title>%.6f s: ",
             line->state == LINE_WHOLE && d->flags == 0 ? "read" : "torn", x_of(p, line->read_ns),
-            (p->rows - 1) * ROW_HEIGHT + 15, ledger_seconds(p->l, line->read_ns));
+            (p->rows - 1) * ROW_HEIGHT + BAR_TOP + BAR_HEIGHT / 2,
+            ledger_seconds(p->l, line->read_ns));
         append_escaped(p->out, text);
         buf_append_str(p->out, "</title></circle>\n");
     }
@@ -177,11 +182,12 @@ static void draw_axis(struct picture *p, uint32_t token)
         buf_printf(p->out,
             "<path class=\"grid\" d=\"M%.1f 0V%d\"/><text x=\"%.1f\" y=\"%d\" "
             "text-anchor=\"middle\">%.6g</text>\n",
-            x, p->rows * ROW_HEIGHT, x, p->rows * ROW_HEIGHT + 16, (double)(tick * step_ns) / 1e6);
+            x, p->rows * ROW_HEIGHT, x, p->rows * ROW_HEIGHT + NUMBERS_BASELINE,
+            (double)(tick * step_ns) / 1e6);
     }
     buf_printf(p->out,
         "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ms since the intended insert</text>\n",
-        (LEFT + RIGHT) / 2, p->rows * ROW_HEIGHT + 36);
+        (LEFT + RIGHT) / 2, p->rows * ROW_HEIGHT + CAPTION_BASELINE);
 }
 
 // A life_tell that extends the picture's time to include the event.
@@ -218,7 +224,7 @@ static void draw_life(const struct ledger *l, uint32_t token, struct buf *out)
     buf_printf(out,
         "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"The token's life; the times are in "
         "the table\">\n",
-        WIDTH, p.rows * ROW_HEIGHT + 44);
+        WIDTH, p.rows * ROW_HEIGHT + AXIS_HEIGHT);
     p.out = out;
     draw_axis(&p, token);
     buf_append_str(out, buf_str(&rows) ? rows.data : "");
