@@ -16,6 +16,7 @@ static void print_limits(const struct field *f, struct buf *out)
         buf_append_str(out, "; 0 to 1");
         break;
     case FIELD_RATE:
+    case FIELD_PER_S:
         buf_printf(out, "; %lld/s to %lld/s", (long long)f->min, (long long)f->max);
         break;
     case FIELD_BYTE_RATE:
@@ -28,7 +29,7 @@ static void print_limits(const struct field *f, struct buf *out)
         buf_append_str(out, " to ");
         units_print_duration(out, f->max);
         break;
-    // The other types are words, texts or lists, which have no limits.
+    // The other types are words, texts, lists or maps, which have no limits.
     default:
         break;
     }
@@ -41,6 +42,7 @@ static void tell_field(
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1000);
 
     buf_append_str(&text, f->help);
+    // The keys of a map have defaults of their own, which say more than "{}".
     if (f->default_text && f->type != FIELD_MAP)
         buf_printf(&text, "; default: %s", f->default_text);
     else if (!f->default_text && !f->optional)

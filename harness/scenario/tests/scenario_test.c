@@ -320,6 +320,19 @@ static void tables_are_in_order(void **state)
     }
 }
 
+static void check_limits(const char *path, const char *text)
+{
+    if (strcmp(path, "collector.capacity") == 0)
+        assert_non_null(strstr(text, "; 1/s to 1000000/s"));
+    if (strcmp(path, "load.N.rate") == 0)
+        assert_non_null(strstr(text, "; 0/s to 1000000/s"));
+}
+
+static void the_help_names_limits_of_rates(void **state)
+{
+    keys_each(check_limits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +344,7 @@ int main(void)
         cmocka_unit_test(dequeue_is_set_in_two_ways),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(tables_are_in_order),
+        cmocka_unit_test(the_help_names_limits_of_rates),
     };
     return cmocka_run_group_tests_name("harness.scenario", tests, enter_folder, leave_folder);
 }
