@@ -25,9 +25,9 @@ static bool check_params(const struct fault_spec *fault, const struct node *n, s
     return true;
 }
 
-// Checks `for` of faults that end a collector: how long it stays away, or `rest`, until the end of
-// the run.
-static bool check_rest_fault(
+// Checks `for`. Only a fault that ends a collector may last for `rest`: the collector then stays
+// away until the run ends. With a time, it is started again after that time.
+static bool check_fault_length(
     const struct scenario *s, const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *length = node_child(n, "for");
@@ -64,7 +64,7 @@ static bool check_jitter(const struct fault_spec *fault, const struct node *n, s
 }
 
 // Checks `by` and `target`, whose allowed values differ between step-clock and other verbs.
-static bool check_step(const struct fault_spec *fault, const struct node *n, struct err *e)
+static bool check_by_and_target(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *by = node_child(n, "by"), *target = node_child(n, "target");
     bool steps = fault->verb->params & PARAM_STEP;
@@ -121,7 +121,7 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
     if (fault->verb->needs_standby && s->postgres.standby == STANDBY_NONE)
         return node_err(
             node_child(n, "do"), e, "%s needs postgres.standby: async or sync", fault->verb->name);
-    if (!check_step(fault, n, e))
+    if (!check_by_and_target(fault, n, e))
         return false;
     if (fault->verb->needs_cluster && file_names_no_cluster(s, root))
         return node_err(
@@ -141,7 +141,7 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
         return node_err(node_child(n, "for"), e,
             "'%s' should not be longer than 'every', so that one is over before the next",
             node_child(n, "for")->text);
-    if (!check_rest_fault(s, fault, n, e) || !check_jitter(fault, n, e))
+    if (!check_fault_length(s, fault, n, e) || !check_jitter(fault, n, e))
         return false;
     if (fault->instance >= s->collector.instances)
         return node_err(node_child(n, "instance"), e,

@@ -8,8 +8,8 @@ static const char *env_text(const struct scenario *s, const char *name)
     return NULL;
 }
 
-// Returns the number that the collector's environment gives to this variable, at most `max`. Text
-// that is no number counts as 0 here; the collector refuses it.
+// Returns the number with which this variable begins in the collector's environment, such as the 40
+// of "40/s", but at most `max`. Text that is no number counts as 0 here; the collector refuses it.
 static double env_number(
     const struct scenario *s, const char *name, double default_value, double max)
 {
@@ -37,6 +37,8 @@ int64_t leased_setting_ns(const struct scenario *s, const char *name, int64_t de
 
 void leased_read(struct leased *m, const struct scenario *s)
 {
+    const double tokens_max = 1e6; // the collector refuses more for its budget and burst
+
     *m = (struct leased){
         .on = s->collector.dequeue == DEQUEUE_LEASED,
         .attempts = env_count(s, "MAILROOM_ATTEMPTS", 8),
@@ -44,8 +46,8 @@ void leased_read(struct leased *m, const struct scenario *s)
         .answer_timeout_ns = leased_setting_ns(s, "MAILROOM_ANSWER_TIMEOUT", 60000),
         .retry_base_ns = leased_setting_ns(s, "MAILROOM_RETRY_BASE", 1000),
         .retry_max_ns = leased_setting_ns(s, "MAILROOM_RETRY_MAX", 900000),
-        .budget_per_s = env_number(s, "MAILROOM_BUDGET", 0, 1e9),
-        .burst = env_number(s, "MAILROOM_BURST", 50, 1e9),
+        .budget_per_s = env_number(s, "MAILROOM_BUDGET", 0, tokens_max),
+        .burst = env_number(s, "MAILROOM_BURST", 50, tokens_max),
         .lanes = env_text(s, "MAILROOM_LANES"),
         .ageing_ns = leased_setting_ns(s, "MAILROOM_AGEING", 30000),
     };

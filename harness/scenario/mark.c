@@ -61,8 +61,8 @@ static void make_mark_key(const char *path)
     OPENSSL_cleanse(key, sizeof key);
 }
 
-// Writes the mark of a text: the line that ends it. False when the HMAC cannot be computed.
-static bool make_line(const uint8_t key[KEY_LEN], const char *text, size_t len, char line[])
+// Writes the mark of a text, a line without a NUL. False when the HMAC cannot be computed.
+static bool make_line(const uint8_t key[KEY_LEN], const char *text, size_t len, char line[LINE_LEN])
 {
     uint8_t mac[MAC_LEN];
     unsigned got = 0;
@@ -72,13 +72,13 @@ static bool make_line(const uint8_t key[KEY_LEN], const char *text, size_t len, 
     size_t at = (size_t)sprintf(line, HEAD);
     for (size_t i = 0; i < MAC_LEN; i++)
         at += (size_t)sprintf(line + at, "%02x", mac[i]);
-    line[at] = '\n';
+    line[at] = '\n'; // in place of the NUL
     return true;
 }
 
 void mark_append(struct buf *yaml)
 {
-    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN + 1];
+    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN];
     uint8_t key[KEY_LEN];
     struct err ignored;
 
@@ -93,7 +93,7 @@ void mark_append(struct buf *yaml)
 
 bool mark_is_valid(const char *text, size_t len)
 {
-    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN + 1];
+    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN];
     uint8_t key[KEY_LEN];
     struct err ignored;
 

@@ -9,9 +9,8 @@
 #define FIGURE(id, name, unit, traits, help)                                                       \
     [METRIC_##id] = {METRIC_##id, name, unit, false, OVER_NOTHING, 0, FOR_ALL, traits, help}
 #define COUNTER(id, name, help) FIGURE(id, name, UNIT_COUNT, 0, help)
-// A count that depends on how fast things go, such as that of lines (one per timeout), of sessions
-// that were given up, or of tokens that another collector took over or that changed before their
-// turn.
+// A count that a slow machine alone can change: lines (one per timeout), sessions that were given
+// up, tokens that another collector took over or that changed before their turn.
 #define TIMED_COUNTER(id, name, help) FIGURE(id, name, UNIT_COUNT, TRAIT_TIME, help)
 // A busy machine distorts every time and rate, even processor time, because a process that shares a
 // core runs slower.

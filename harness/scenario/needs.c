@@ -67,22 +67,33 @@ static bool is_reference_name(const char *program, size_t len)
            strncmp(base, name, sizeof name - 1) == 0;
 }
 
-// True when the command runs the reference collector: any program of that name, in any folder, even
-// after other programs that start it, as in `env NAME=VALUE mailroom-collector`.
-static bool is_reference(const struct scenario *s, const char *collector)
+// True when one of the words, which blanks separate, is the reference collector's name.
+static bool has_reference_name(const char *words)
 {
-    bool found = collector ? strcmp(collector, "reference") == 0 : !s->collector.command;
+    const char *word = words + strspn(words, " \t");
 
-    const char *word = collector ? collector + strspn(collector, " \t") : "";
-    // Looks at each word, because `env`, `strace` and the like may stand before the collector.
     while (*word) {
         size_t len = strcspn(word, " \t");
-        found = found || is_reference_name(word, len);
+        if (is_reference_name(word, len))
+            return true;
         word += len + strspn(word + len, " \t");
     }
-    for (char **arg = s->collector.command; !collector && arg && *arg; arg++)
-        found = found || is_reference_name(*arg, strlen(*arg));
-    return found;
+    return false;
+}
+
+// True when the reference collector will run. `collector` is the value of --collector; NULL: the
+// scenario's own command runs. Each word of a command counts, because `env`, `strace` and the like
+// may stand before the collector.
+static bool is_reference(const struct scenario *s, const char *collector)
+{
+    if (collector)
+        return strcmp(collector, "reference") == 0 || has_reference_name(collector);
+    if (!s->collector.command)
+        return true;
+    for (char **arg = s->collector.command; *arg; arg++)
+        if (is_reference_name(*arg, strlen(*arg)))
+            return true;
+    return false;
 }
 
 void needs_resolve(struct scenario *s, const char *collector, bool promised)
@@ -155,10 +166,10 @@ void needs_drop_expectations(struct scenario *s)
     size_t kept = 0;
 
     for (size_t i = 0; i < s->expect_count; i++) {
+        // Never NULL: an expectation about an unknown metric was refused when it was decoded.
         const struct metric *m = metric_find(s->expect[i].metric);
-        // A subject that does not promise what the expectation is about may miss it.
-        bool promised = !m || !m->promise || (m->promise & (unsigned)s->collector.promises);
-        if (promised && (!m || metric_is_for(m->id, s))) {
+        bool promised = !m->promise || (m->promise & (unsigned)s->collector.promises);
+        if (promised && metric_is_for(m->id, s)) {
             s->expect[kept++] = s->expect[i];
             continue;
         }

@@ -5,7 +5,7 @@
 #include "scenario/scenario.h"
 #include "scenario/units.h"
 
-// Returns the metric that the node's key names; NULL with the error: there is none.
+// Returns the metric that the node's key names; NULL and an error when there is none.
 static const struct metric *want_metric(const struct node *n, bool only_invariants, struct err *e)
 {
     struct err why;

@@ -15,9 +15,10 @@ struct walk {
     const char *end;   // the '=' after the path
 };
 
-static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static bool override_err(const struct walk *w, struct err *e, const char *fmt, ...)
+    PRINTF_LIKE(3, 4);
 
-static bool set_err(const struct walk *w, struct err *e, const char *fmt, ...)
+static bool override_err(const struct walk *w, struct err *e, const char *fmt, ...)
 {
     char text[256];
     va_list args;
@@ -37,10 +38,10 @@ static bool is_item_number(const char *s)
     return *s != '\0' && strlen(s) <= 4;
 }
 
-// True when the pieces of the path that were read so far are one of free_names.
+// True when the part of the path before the next piece is one of free_names.
 static bool below_free_name(const struct walk *w)
 {
-    // Without the '.' before the next piece.
+    // The '.' before the next piece does not count.
     size_t len = w->path > w->begin ? (size_t)(w->path - w->begin) - 1 : 0;
 
     for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
@@ -86,18 +87,18 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
 static struct node *step_down(struct walk *w, struct node *at, const char *piece, struct err *e)
 {
     if (at->kind == NODE_SCALAR) {
-        set_err(w, e, "cannot set '%s', because the value above it is not a map", piece);
+        override_err(w, e, "cannot set '%s', because the value above it is not a map", piece);
         return NULL;
     }
     if (at->kind == NODE_LIST) {
         if (!is_item_number(piece)) {
-            set_err(w, e, "'%s' should be the number of a list item, counted from 0", piece);
+            override_err(w, e, "'%s' should be the number of a list item, counted from 0", piece);
             return NULL;
         }
         size_t index = strtoul(piece, NULL, 10);
         // The number after that of the last item adds an item. A higher one would leave a gap.
         if (index > at->count) {
-            set_err(w, e, "the list has %zu %s; number %zu would be the next", at->count,
+            override_err(w, e, "the list has %zu %s; number %zu would be the next", at->count,
                 NOUN(at->count, "item", "items"), at->count);
             return NULL;
         }
@@ -135,13 +136,13 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
     if (!utf8_valid(set))
         return err_set(e, ERR_USAGE, "--set: the value is not UTF-8 text");
     if (!w.end || w.end == set)
-        return set_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
+        return override_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
     while (w.path < w.end) {
         char piece[128];
         // Asked before next_piece moves on: a value below one of free_names is no YAML.
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
-            return set_err(&w, e, "this is not a path; write one such as load.0.for");
+            return override_err(&w, e, "this is not a path; write one such as load.0.for");
         at = step_down(&w, at, piece, e);
         if (!at)
             return false;

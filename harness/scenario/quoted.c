@@ -14,8 +14,8 @@ static const struct field fields[] = {
 static const struct table table = {
     .fields = fields, .count = sizeof fields / sizeof *fields, .size = sizeof(struct quoted)};
 
-// Returns the word that is the key of this node. NULL with the reason: it is no promise.
-static const struct word *want_word(const struct field *f, const struct node *n, struct err *e)
+// Returns the promise that the node's key names; NULL and an error when there is none.
+static const struct word *want_promise(const struct field *f, const struct node *n, struct err *e)
 {
     struct suggestion near;
     char text[80], instead[GONE_TEXT_MAX];
@@ -41,7 +41,7 @@ bool quoted_decode(const struct field *f, const struct node *n, void *slot, stru
         return decode_words(f, n, &q->flags, e);
     q->items = memory_zeroed(n->count, sizeof *q->items);
     for (const struct node *item = n->first; item; item = item->next) {
-        const struct word *word = want_word(f, item, e);
+        const struct word *word = want_promise(f, item, e);
         // The item counts before it is decoded, so that it is freed even when it is half decoded.
         if (!word || !decode_map(&table, item, &q->items[q->count++], e))
             return false;

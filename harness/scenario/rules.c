@@ -16,14 +16,14 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
 static bool check_load(
     struct scenario *s, const struct node *load, const char *path, struct err *e);
 
-// True for a table and a column with one point between them.
+// True for a table and a column with one dot between them.
 static bool is_column(const char *name)
 {
-    const char *point = strchr(name, '.');
+    const char *dot = strchr(name, '.');
 
-    return point && point != name && point[1] &&
+    return dot && dot != name && dot[1] &&
            strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_.") == strlen(name) &&
-           !strchr(point + 1, '.');
+           !strchr(dot + 1, '.');
 }
 
 static bool check_writes(const struct scenario *s, const struct node *collector, struct err *e)
@@ -165,7 +165,8 @@ static bool check_announce(const struct scenario *s, const struct node *root, st
     if (s->postgres.announce != ANNOUNCE_BELL)
         return true;
     if (schema != SCHEMA_LATEST && schema < BELL_SCHEMA)
-        return node_err(key ? key : root, e, "announce: bell needs postgres.schema: 17 or later");
+        return node_err(
+            key ? key : root, e, "announce: bell needs postgres.schema: %d or later", BELL_SCHEMA);
     if (s->collector.dequeue == DEQUEUE_LEASED)
         return node_err(key ? key : root, e, "leased collectors need announce: each");
     return true;
@@ -267,8 +268,9 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
     return true;
 }
 
-// Checks that no sender dies for a queue: the harness plays its jobs' handlers, which are no
-// process of their own. A leased scenario is skipped for a queue, so it may have such a sender.
+// Refuses sender.dies for a queue: there the sender's answers end the handlers of its jobs, and a
+// handler cannot die without the consumer in which it runs. With dequeue: leased no queue is run,
+// so `dies` may stay.
 static bool check_sender(const struct scenario *s, const struct node *collector, struct err *e)
 {
     if (s->collector.sender.dies == 0 || !scenario_is_queue(s) ||
@@ -320,7 +322,8 @@ static bool check_collector(struct scenario *s, const struct node *root, struct 
            check_bound(s, collector, "starts_within", s->collector.starts_within_ns, e);
 }
 
-// Checks that shares of the same tokens do not exceed the whole.
+// Checks that shares of the same tokens do not exceed the whole, and that transactions which stay
+// open do so for some time.
 static bool check_load_phase(const struct load_phase *phase, const struct node *n, struct err *e)
 {
     double shares = phase->recovery + phase->ineligible + phase->unsendable;

@@ -5,8 +5,8 @@
 
 #include "scenario/metric.h"
 
-// Scales a time, in whole milliseconds, but never down to 0, which would mean something else. A
-// time that is 0 or negative stays.
+// Scales a time and rounds it to whole milliseconds, at least 1 ms, because 0 means something else.
+// A time that is 0 or negative stays.
 static int64_t scale_time(int64_t ns, double scale)
 {
     if (ns <= 0)
@@ -19,9 +19,9 @@ static int64_t scale_time(int64_t ns, double scale)
 // fewer of them.
 static void scale_expectation(struct expectation *x, double scale)
 {
-    const struct metric *m = metric_find(x->metric);
+    const struct metric *m = metric_find(x->metric); // never NULL in a decoded scenario
 
-    if (!m || m->invariant || m->unit != UNIT_COUNT || *x->comparison != '>')
+    if (m->invariant || m->unit != UNIT_COUNT || *x->comparison != '>')
         return;
     x->value = floor(x->value * scale);
     free(x->want);

@@ -10,7 +10,7 @@
 #include "scenario/overrides.h"
 #include "scenario/parse.h"
 
-#define FILE_MAX ((size_t)1 << 20)
+#define FILE_MAX ((size_t)1 << 20) // 1 MiB
 
 static bool read_scenario_file(struct buf *text, const char *path, struct err *e);
 static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e);
@@ -68,12 +68,13 @@ bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
 
 static bool read_scenario_file(struct buf *text, const char *path, struct err *e)
 {
-    // Without an error of the system, the file is too large.
-    return path_read(path, text, ERR_USAGE, e) ||
-           (e->sys_errno == 0 &&
-               err_set(e, ERR_USAGE,
-                   "%s:1:1: the file is larger than 1 MiB, the most that a scenario may have",
-                   path));
+    if (path_read(path, text, ERR_USAGE, e))
+        return true;
+    // A file that cannot be read leaves an errno. Without one the file is too large, which is an
+    // error in its content and so needs a line and a column.
+    return e->sys_errno == 0 &&
+           err_set(e, ERR_USAGE,
+               "%s:1:1: the file is larger than 1 MiB, the most that a scenario may have", path);
 }
 
 static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e)

@@ -4,9 +4,10 @@
 
 #include "scenario/units.h"
 
-#define LINE_MAX_LEN 4096 // longest line, with all columns that a recording has after the time
+// The longest line in bytes, with its line break and all columns that stand after the time.
+#define LINE_MAX_LEN 4095
 
-static const size_t times_max = 20000000; // as many recorded times as a plan can hold
+#define TIMES_MAX 20000000 // as many recorded times as a plan can hold (PLAN_TOKENS_MAX)
 
 // Opens a trace's file, whose name is relative to the scenario's folder.
 static bool open_file(FILE **file, const char *name, const char *scenario_path, struct err *e)
@@ -28,7 +29,7 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
 
 static bool add_time(struct load_phase *phase, int64_t at_ns, struct err *e)
 {
-    if (phase->trace_count == times_max)
+    if (phase->trace_count == TIMES_MAX)
         return err_set(e, ERR_USAGE, "the trace is too long");
     memory_grow(&phase->trace_ns, phase->trace_count, 1, sizeof at_ns);
     phase->trace_ns[phase->trace_count++] = at_ns;
@@ -42,8 +43,8 @@ static bool read_trace_line(struct load_phase *phase, char *text, size_t line, s
     int64_t at_ns;
     char time[32];
 
-    if (strlen(text) == LINE_MAX_LEN)
-        return err_set(e, ERR_USAGE, "line %zu is longer than %d bytes", line, LINE_MAX_LEN - 1);
+    if (strlen(text) > LINE_MAX_LEN)
+        return err_set(e, ERR_USAGE, "line %zu is longer than %d bytes", line, LINE_MAX_LEN);
     text[strcspn(text, ",\r\n")] = '\0';
     if (text[0] == '\0' || text[0] == '#')
         return true;
@@ -62,7 +63,7 @@ static bool read_trace_line(struct load_phase *phase, char *text, size_t line, s
 bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e)
 {
     FILE *file = NULL;
-    char text[LINE_MAX_LEN + 1];
+    char text[LINE_MAX_LEN + 2]; // 2: one byte more, which shows a longer line, and the NUL
     size_t line = 0;
 
     if (!open_file(&file, phase->file, scenario_path, e))

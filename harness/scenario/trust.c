@@ -10,8 +10,9 @@
 
 #include "base/utf8.h"
 
-// The longest text that a refusal quotes, in bytes.
-enum { SHOWN_MAX = 160 };
+// The longest text that a refusal quotes, in bytes, and the size of its buffer: the last character
+// may be up to 3 bytes longer, and "…" and a NUL follow it.
+enum { SHOWN_MAX = 160, SHOWN_SIZE = SHOWN_MAX + 3 + sizeof "…" };
 
 // Variables of the collector that hold a number or a word. Others name programs, files or
 // addresses, or are read by the loader, a shell or an interpreter before the collector begins.
@@ -48,7 +49,7 @@ struct inspection {
 
 // Copies somebody else's text for a message, at most SHOWN_MAX bytes, with '?' for characters that
 // a terminal might act on. Returns `out`.
-static const char *shown_text(char out[SHOWN_MAX + 8], const char *text)
+static const char *shown_text(char out[SHOWN_SIZE], const char *text)
 {
     size_t len = 0;
     uint32_t c;
@@ -64,7 +65,7 @@ static const char *shown_text(char out[SHOWN_MAX + 8], const char *text)
             out[len++] = '?';
         }
     }
-    snprintf(out + len, 8, "%s", *text ? "…" : "");
+    snprintf(out + len, SHOWN_SIZE - len, "%s", *text ? "…" : "");
     return out;
 }
 
@@ -81,7 +82,7 @@ static const struct node *file_node(const struct node *map, const char *key)
 static bool refuse_item(
     const struct inspection *x, const struct node *at, const char *doing, const char *what)
 {
-    char shown[SHOWN_MAX + 8];
+    char shown[SHOWN_SIZE];
     const char *why =
         x->sets->trust == TRUST_OWN
             ? "; no run of yours on this machine wrote this file: read it, then allow it by --trust"
@@ -174,12 +175,12 @@ static bool check_server(const struct inspection *x)
            refuse_item(x, rest, "it sends requests to", x->s->postgres.rest);
 }
 
-// True when the file is a regular file in the scenario's own folder, and not a link. A file that
-// does not exist is accepted here, too.
+// True when the file is a regular file in the scenario's own folder, and not a link. Also true when
+// there is no such file: opening it then fails with an error that says so.
 static bool is_beside(const char *file, const char *scenario_path)
 {
     const char *slash = strrchr(scenario_path, '/');
-    char path[4096];
+    char path[PATH_MAX];
     struct stat st;
 
     if (strchr(file, '/') ||
@@ -209,12 +210,16 @@ static bool check_files(const struct inspection *x, const struct node *root)
 bool trust_check(
     const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e)
 {
-    const struct inspection x = {
-        s, node_child(root, "postgres"), node_child(root, "collector"), sets, e};
+    const struct inspection x = {.s = s,
+        .postgres = node_child(root, "postgres"),
+        .collector = node_child(root, "collector"),
+        .sets = sets,
+        .e = e};
 
     if (sets->trust == TRUST_ALL)
         return true;
-    // A worker runs nothing of a scenario: it only sends its load.
+    // TRUST_BESIDE is for a worker, which runs nothing that the scenario names: it only sends the
+    // load.
     if (sets->trust == TRUST_BESIDE)
         return check_files(&x, root);
     return check_named_command(&x) && check_subject(&x) && check_env(&x) && check_settings(&x) &&

@@ -31,7 +31,7 @@ static const char *read_digits(const char *p, int64_t *value, int *digits)
     *value = 0;
     *digits = 0;
     for (; isdigit((unsigned char)*p); p++) {
-        // Nine digits fit into 32 bits, so that no calculation with them can overflow 64 bits.
+        // Refused before they could overflow: nine digits fit even into 32 bits.
         if (++*digits > DIGITS_MAX)
             return NULL;
         *value = *value * 10 + (*p - '0');

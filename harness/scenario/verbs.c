@@ -3,7 +3,7 @@
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
 #define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // parameters of verbs that end a process
 
-// The shortest length that explore gives a fault which keeps both processors busy, because such a
+// The shortest length that explore gives a fault which keeps the processors busy, because such a
 // fault takes effect late.
 #define BUSY_NS (1500 * NS_PER_MS)
 
