@@ -57,16 +57,20 @@ bool engine_call(
 
 const char *engine_find(struct err *e)
 {
-    static const char *const known[] = {"podman", "docker"};
     const char *told = getenv("MAILPROOF_CONTAINER_ENGINE");
+    const bool chosen = told && *told;
+    const char *const engines[] = {chosen ? told : "podman", "docker"};
     char text[512];
     struct err ignored;
 
     // An engine counts only when it answers: docker may be installed without its daemon.
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *engine = told && *told ? told : known[i];
-        if (ENGINE(engine, text, &ignored, "info"))
-            return engine;
+    for (size_t i = 0; i < (chosen ? 1 : 2); i++) {
+        if (ENGINE(engines[i], text, &ignored, "info"))
+            return engines[i];
+    }
+    if (chosen) {
+        err_set(e, ERR_SKIP, "MAILPROOF_CONTAINER_ENGINE: %s does not answer here", told);
+        return NULL;
     }
     err_set(e, ERR_SKIP,
         "neither podman nor docker answers here; install one, or name one in "
@@ -176,8 +180,10 @@ void engine_remove(const char *engine, const char *name)
     char text[512];
     struct err ignored;
 
-    if (!ENGINE(engine, text, &ignored, "rm", "-f", "-v", name) ||
-        !ENGINE(engine, text, &ignored, "volume", "rm", "-f", name)) {
-        // A failure does not matter here: the container or the volume may not exist.
+    if (!ENGINE(engine, text, &ignored, "rm", "-f", "-v", name)) {
+        // The container may be missing.
+    }
+    if (!ENGINE(engine, text, &ignored, "volume", "rm", "-f", name)) {
+        // So may the volume.
     }
 }

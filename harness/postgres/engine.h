@@ -12,8 +12,8 @@
 #define ENGINE_NAME_MAX 64
 #define ENGINE_ARGUMENTS_MAX 14
 
-// Returns the engine that answers: $MAILPROOF_CONTAINER_ENGINE, podman or docker. NULL with
-// ERR_SKIP when none does.
+// Returns the engine that answers: the one that $MAILPROOF_CONTAINER_ENGINE names or, without that,
+// podman or docker. NULL with ERR_SKIP when none does.
 MUST_USE const char *engine_find(struct err *e);
 
 // Runs argv to its end, with one more "NAME=value" in its environment, which other users cannot
