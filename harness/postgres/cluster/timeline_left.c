@@ -52,7 +52,7 @@ void timeline_count_commits(const char *text, struct timeline_left *left)
     left->commits = 0;
     left->first_wall_ns = 0;
     for (const char *at = text; (at = strstr(at, mark)) != NULL;) {
-        at += sizeof mark - 1; // here the time of the commit begins, in the form of a log line's
+        at += sizeof mark - 1; // the commit's time follows, written as at the start of a log line
         if (left->commits++ == 0)
             left->first_wall_ns = sessions_line_ns(at);
     }
@@ -67,6 +67,7 @@ bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_
     char *text FREED_BY(memory_free) = memory_allocate(DUMP_MAX);
     struct err ended;
 
+    *text = '\0'; // it stays empty when the program cannot be started
     snprintf(timeline, sizeof timeline, "%d", left->timeline);
     bool ok = path_join(program, bindir, "pg_waldump", e) && path_join(wal, data_dir, "pg_wal", e);
     spec.argv = (const char *const[]){"env", "TZ=UTC", "LC_ALL=C", program, "--path", wal,
@@ -77,7 +78,7 @@ bool timeline_read_wal(const char *bindir, const char *data_dir, uid_t uid, gid_
     if (ok && !process_collect(&spec, text, DUMP_MAX, &ended))
         ok = strstr(text, "error in WAL record at") ||
              strstr(text, "could not find a valid record") ||
-             err_set(e, ERR_SYSTEM, "pg_waldump: %.200s", text);
+             err_set(e, ERR_SYSTEM, "pg_waldump: %.200s", *text ? text : ended.text);
     if (ok)
         timeline_count_commits(text, left);
     return ok;
