@@ -251,7 +251,7 @@ static void find_volume_folder(struct server *s)
 // Finds the pid that the container's first process has on this machine, so that the CPU time of the
 // backends can be measured. outer_pid is 0 when the engine's pid is not that of such a process
 // here, as when the engine runs in a virtual machine.
-static void find_container_processes(struct server *s)
+static void find_container_pid(struct server *s)
 {
     const struct container *c = s->state;
     char text[64];
@@ -279,7 +279,7 @@ static bool container_start(struct server *s, struct err *e)
     s->running = wait_container_ready(s, e);
     if (s->running) {
         find_volume_folder(s);
-        find_container_processes(s);
+        find_container_pid(s);
     }
     return s->running;
 }

@@ -7,7 +7,7 @@ int64_t sessions_line_ns(const char *line)
     struct tm tm = {0};
     int ms = 0;
 
-    if (sscanf(line, "%4d-%2d-%2d %2d:%2d:%2d.%3d UTC", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+    if (sscanf(line, "%4d-%2d-%2d %2d:%2d:%2d.%3d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
             &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms) != 7)
         return 0;
     tm.tm_year -= 1900;

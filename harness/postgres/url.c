@@ -205,6 +205,7 @@ static void remove_run_objects(struct server *s)
     // running.
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", u->dbname);
     PQclear(PQexec(conn, sql));
+    // The fault hold-horizon makes this second database.
     PQclear(PQexec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)"));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_COLLECTOR));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_LOAD));

@@ -3,7 +3,7 @@
 #include "os/interrupt.h"
 #include "postgres/cluster/timeline_left.h"
 
-static const int64_t successor_limit_ns = 60 * NS_PER_S;
+static const int64_t wait_limit_ns = 60 * NS_PER_S;
 static const int64_t poll_ns = 50 * NS_PER_MS;
 
 // --- addresses ----------------------------------------------------------------------
@@ -86,7 +86,7 @@ static PGconn *connect_to_member(
 // Waits at most 60 s until the member has replayed the WAL up to `lsn`, or takes writes itself.
 static bool await_replay(PGconn *conn, const char *lsn, struct err *e)
 {
-    int64_t deadline_ns = clock_now_ns() + successor_limit_ns;
+    int64_t deadline_ns = clock_now_ns() + wait_limit_ns;
     char sql[160], value[8] = "";
 
     snprintf(sql, sizeof sql,
@@ -151,7 +151,7 @@ static bool find_cluster_leader(const struct cluster *c, struct rest_member *out
 }
 
 // Returns the timeline of the server to which the conninfo leads; 0: no server takes writes now.
-static int written_timeline(const struct server *s)
+static int ask_timeline(const struct server *s)
 {
     struct err ignored;
 
@@ -164,13 +164,13 @@ static int written_timeline(const struct server *s)
 static bool await_new_leader(const struct server *s, const struct cluster *c, const char *old,
     int timeline, struct failover *out, struct err *e)
 {
-    int64_t deadline_ns = clock_now_ns() + successor_limit_ns;
+    int64_t deadline_ns = clock_now_ns() + wait_limit_ns;
     struct rest_member now;
     struct err ignored;
     int next = 0;
 
     while (!find_cluster_leader(c, &now, &ignored) || strcmp(now.name, old) == 0 ||
-           (next = written_timeline(s)) <= timeline) {
+           (next = ask_timeline(s)) <= timeline) {
         if (clock_now_ns() > deadline_ns)
             return err_set(e, ERR_SYSTEM, "no other member took writes within 60 s");
         if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
@@ -192,7 +192,7 @@ bool cluster_switch_over(
     *out = (struct failover){0};
     if (!find_cluster_leader(c, &leader, e))
         return false;
-    int timeline = written_timeline(s);
+    int timeline = ask_timeline(s);
     if (timeline == 0)
         return err_set(e, ERR_CONNECTION, "no server of the conninfo takes writes");
     if (strpbrk(leader.name, "\"\\"))
@@ -200,8 +200,7 @@ bool cluster_switch_over(
     snprintf(body, sizeof body, "{\"leader\": \"%s\"}", leader.name);
     if (!ask_patroni(c, "POST", "/switchover", body, &answer, e))
         return false;
-    // 202: Patroni has accepted the request and will carry it out.
-    if (answer.status != 200 && answer.status != 202)
+    if (answer.status != 200)
         return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover%s: %.80s",
             answer.status == 401 ? " (MAILPROOF_REST_AUTH=USER:PASSWORD)" : "", answer.text);
     return await_new_leader(s, c, leader.name, timeline, out, e);

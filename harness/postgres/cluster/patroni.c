@@ -222,7 +222,7 @@ static bool patroni_open(struct server *s, const struct scenario_postgres *want,
     }
     s->password = p->password;
     // A client needs only the network from which all members can be reached, which is the middle.
-    p->clients = (struct netns){.fds = {-1, p->lan.middle}};
+    p->clients = (struct netns){.fds = {[NETNS_SERVER] = -1, [NETNS_COLLECTOR] = p->lan.middle}};
     s->clients = p->lan.middle >= 0 ? &p->clients : NULL;
     s->data_dir = p->data;
     s->log_path = p->log;
@@ -364,7 +364,8 @@ static void patroni_close(struct server *s)
 
     if (!p)
         return;
-    // Without the folder's lock, no program was started.
+    // Without the folder's lock no program was started, and p->dir.server is empty, so parts_kill
+    // would look for the members' data in "/".
     bool started = p->dir.lock >= 0;
     for (int i = 0; started && !p->detached && i < PARTS; i++)
         parts_kill(p, (enum patroni_part)i);

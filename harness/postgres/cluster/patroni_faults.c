@@ -85,7 +85,7 @@ static bool switch_over(struct server *s, struct failover *out, struct err *e)
     snprintf(body, sizeof body, "{\"leader\": \"%s\"}", patroni_member(leader, name));
     if (!rest_ask(&rest, "POST", "/switchover", body, &answer, e))
         return false;
-    if (answer.status != 200 && answer.status != 202)
+    if (answer.status != 200)
         return err_set(e, ERR_SYSTEM, "Patroni refuses the switchover: %.80s", answer.text);
     return await_promotion(s, leader, timeline, "stepped down", out, e);
 }

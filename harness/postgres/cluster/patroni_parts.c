@@ -104,7 +104,7 @@ static void add_file(struct command_line *c, const char *dir, const char *name)
 
 static void add_etcd_words(struct command_line *c, const struct patroni *p)
 {
-    // etcd asks its peers for no password. It has no peers, so their address is a socket in the
+    // Peers of etcd need no password. This etcd has none, so their address is a socket in the
     // working folder, which nobody else can reach.
     static const char peers[] = "unix://peers:1", cluster[] = "default=unix://peers:1";
     char *clients = take_text_room(c);

@@ -42,6 +42,7 @@ static size_t keep_rest_text(char *piece, size_t size, size_t count, void *excha
 static void set_rest_target(CURL *easy, const struct rest_target *t)
 {
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http");
+    // open_rest_socket makes IPv4 sockets only.
     curl_easy_setopt(easy, CURLOPT_IPRESOLVE, CURL_IPRESOLVE_V4);
     // A proxy that the environment names does not know the addresses of the cluster's network.
     curl_easy_setopt(easy, CURLOPT_PROXY, "");

@@ -21,8 +21,8 @@ static void fill_canary(struct content *content, const struct canary *c)
 {
     for (unsigned at = 0; at < CANARY_BYTES; at += SECTOR) {
         memset(content->bytes + at, (int)('A' + c->turn % 26), SECTOR);
-        snprintf((char *)content->bytes + at, 60, "turn %u mark %u sector %u", c->turn, c->marks,
-            at / SECTOR);
+        snprintf((char *)content->bytes + at, SECTOR, "turn %u mark %u sector %u", c->turn,
+            c->marks, at / SECTOR);
     }
     if (c->mark[0])
         memcpy(content->bytes + CANARY_BYTES - CANARY_MARK, c->mark, CANARY_MARK);

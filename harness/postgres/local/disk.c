@@ -194,8 +194,9 @@ static bool ask_power(struct disk *d, bool *canary, struct err *e)
     return true;
 }
 
-// While the server writes changed pages, keeps the disk armed: writes a canary, and a new one each
-// time that a flush has taken it. So the cut comes in the midst of writing.
+// While the server writes changed pages, keeps an unflushed canary in the disk's cache: writes a
+// new one each time that a flush has taken the last one out. The disk then cuts its power in the
+// midst of writing (write_canary).
 bool disk_cut_power(struct disk *d, struct err *e)
 {
     const int64_t deadline = clock_now_ns() + dirty_limit_ns;

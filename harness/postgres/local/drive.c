@@ -126,7 +126,7 @@ bool drive_command(
         return err_set(e, ERR_SYSTEM, "the disk's program has ended");
     if (!read_answer_line(d, line, sizeof line, e)) {
         // Gives up the socket, because a late answer would be taken for that of the next command.
-        // The program goes on serving the file until that is unmounted.
+        // The program goes on serving the file until the file is unmounted.
         close(d->control);
         d->control = -1;
         return false;

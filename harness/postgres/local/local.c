@@ -92,13 +92,16 @@ static bool admit_other_user(struct local *l, const struct other_user *u, struct
 // password.
 static bool admit_collector(struct local *l, struct err *e)
 {
-    static const char all[] = "host all all " NETNS_COLLECTOR_ADDRESS "/32 trust\n",
-                      less[] = "host all " MIGRATE_COLLECTOR "," MIGRATE_LOAD
-                               " " NETNS_COLLECTOR_ADDRESS "/32 trust\n";
+    static const char any_role[] = "host all all " NETNS_COLLECTOR_ADDRESS "/32 trust\n",
+                      run_roles[] = "host all " MIGRATE_COLLECTOR "," MIGRATE_LOAD
+                                    " " NETNS_COLLECTOR_ADDRESS "/32 trust\n";
     struct other_user user;
 
-    return other_user(&user, e) && (!user.chosen || admit_other_user(l, &user, e)) &&
-           (!l->net || write_config(l, "pg_hba.conf", O_APPEND, user.chosen ? less : all, e));
+    if (!other_user(&user, e) || (user.chosen && !admit_other_user(l, &user, e)))
+        return false;
+    // The user of --as must not become superuser, over this network as little as over the socket.
+    return !l->net ||
+           write_config(l, "pg_hba.conf", O_APPEND, user.chosen ? run_roles : any_role, e);
 }
 
 static void local_close(struct server *s);
@@ -148,9 +151,9 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     return true;
 }
 
-// Makes the server's command line in `argv`, with `texts` as room for settings; returns its length.
-// Of two values for a setting the later one counts, so those of the scenario come last.
-static size_t server_argv(const struct local *l, const char *program, const char *data,
+// Makes the server's command line in `argv`, with `texts` as room for settings. Of two values for a
+// setting the later one counts, so those of the scenario come last.
+static void server_argv(const struct local *l, const char *program, const char *data,
     const char *port, char (*texts)[SERVER_SETTING_SIZE], const char **argv)
 {
     static const char *const ours[] = {"listen_addresses=", "fsync=on", "full_page_writes=on",
@@ -182,7 +185,6 @@ static size_t server_argv(const struct local *l, const char *program, const char
         argv[n++] = texts[t++];
     }
     argv[n] = NULL;
-    return n;
 }
 
 pid_t local_spawn(const struct local *l, const char *data, const char *port, struct err *e)
@@ -262,8 +264,7 @@ static bool explain_failed_start(const struct server *s, struct err *e)
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         const char *found = strstr(tail, refusals[i]);
         if (found)
-            return err_set(e, ERR_USAGE, "postgres.settings: the server refuses them: %.*s",
-                (int)strcspn(found, "\n"), found);
+            return err_set(e, ERR_USAGE, "postgres.settings: the server refuses them: %s", found);
     }
     return err_set(e, ERR_SYSTEM, "the server did not start: …%s", tail);
 }
@@ -479,7 +480,8 @@ static void local_close(struct server *s)
     if (!l)
         return;
     // Nobody will read the server's data again, so the fastest way to end the server is good
-    // enough.
+    // enough. A server that has not died in time gets as much time again, because its disk cannot
+    // be unmounted while it lives.
     pid_t postmaster = l->postmaster; // local_stop forgets it
     if (postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(postmaster, clock_now_ns() + stop_limit_ns, NULL);

@@ -26,7 +26,7 @@ bool pages_make(PGconn *conn, struct err *e)
     return sql_exec(conn, make_sql, e);
 }
 
-// Reads the first PAGES pages of the file.
+// Reads the first PAGES pages of the file, which the caller frees. NULL with the reason.
 static unsigned char *read_pages(const char *path, struct err *e)
 {
     const size_t size = (size_t)PAGES * PAGE_BYTES;

@@ -40,7 +40,7 @@ MUST_USE bool pages_change(struct pages *p, PGconn *conn, struct err *e);
 bool pages_write(struct pages *p);
 
 // Counts the pages of which a part is as before the change and a part as after it. Call it after
-// the cut, while the server is down.
+// the cut, while the server is down. At the end it calls pages_fini.
 MUST_USE bool pages_count_torn(struct pages *p, int *torn, struct err *e);
 
 // Closes the connection and frees the pages. Accepts a zeroed struct.

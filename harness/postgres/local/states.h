@@ -30,7 +30,8 @@ MUST_USE bool states_put(
 MUST_USE bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e);
 
 // Kills the server, and puts the disk into the state in which a second cut would leave it at the
-// n-th flush that states_count_flushes counts, from 1.
+// n-th flush that states_count_flushes counts, from 1. out->at_ns is 0, because that flush is not
+// in the recording.
 MUST_USE bool states_put_again(
     struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e);
 
