@@ -61,7 +61,7 @@ static unsigned char hex_letter(int c)
                                                             : 0;
 }
 
-// Returns a letter of either base64 alphabet in the one of URLs; 0: c is no such letter.
+// Returns a letter of either base64 alphabet as base64url writes it; 0: c is no such letter.
 static unsigned char base64_letter(int c)
 {
     if (c == '+' || c == '-')
@@ -128,10 +128,11 @@ bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e)
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
     read_part(t, file);
-    // A log longer than SECRET_SCAN_BYTES_MAX is read at its end, too. If it is longer than twice
-    // that, its middle is skipped.
+    // A log longer than SECRET_SCAN_BYTES_MAX is read at its end, too. If it is about twice as long
+    // or longer, its middle is skipped. Otherwise the second part begins inside the first, so that
+    // a secret across the boundary is found.
     if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > part_max) {
-        long rest = ftell(file) - part_max;
+        long rest = ftell(file) - part_max + HEX_LEN; // HEX_LEN: the longest form of a secret
         ok = fseek(file, rest < part_max ? -rest : -part_max, SEEK_END) == 0 ||
              err_sys(e, ERR_SYSTEM, "cannot read %s", path);
         if (ok)

@@ -13,8 +13,8 @@ static int make_secret(void **state)
     return 0;
 }
 
-// True when the secret is found in a log with this text.
-static bool tells(const char *text)
+// True when the secret is found in a log with this text, before which stand `before` zero bytes.
+static bool tells_after(off_t before, const char *text)
 {
     char path[] = "/tmp/mailproof-tells.XXXXXX";
     struct secret_scan t = {0};
@@ -22,13 +22,18 @@ static bool tells(const char *text)
     int fd = mkstemp(path);
 
     assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(pwrite(fd, text, strlen(text), before), strlen(text));
     close(fd);
     assert_true(secret_scan_read(&t, path, &e));
     unlink(path);
     bool told = secret_scan_secret(&t, secret);
     secret_scan_fini(&t);
     return told;
+}
+
+static bool tells(const char *text)
+{
+    return tells_after(0, text);
 }
 
 static const char *hex(bool capitals)
@@ -83,6 +88,11 @@ static void finds_it_among_other_text(void **state)
     free(log);
 }
 
+static void finds_it_across_the_end_of_the_first_part(void **state)
+{
+    assert_true(tells_after((off_t)SECRET_SCAN_BYTES_MAX - 20, hex(false)));
+}
+
 static void a_part_is_no_secret(void **state)
 {
     char line[100];
@@ -101,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_a_secret),
         cmocka_unit_test(finds_it_among_other_text),
+        cmocka_unit_test(finds_it_across_the_end_of_the_first_part),
         cmocka_unit_test(a_part_is_no_secret),
     };
 
