@@ -94,7 +94,7 @@ static bool note_earlier_token(struct reader *r, const char *login, size_t len, 
 
     if (!find_named(login, len, &token, &segment) || segment >= r->plan.segment)
         return false;
-    // A line gets one such note only, about its first such token.
+    // The note is left out if the line has one already, because only NOTES_MAX notes are kept.
     if (r->log.note_count == 0 || r->log.notes[r->log.note_count - 1].line != line)
         subject_note(
             &r->log, line, TOKEN_UNKNOWN, NAMES_TOKEN " of segment %" PRIu32, token, segment);
@@ -123,7 +123,7 @@ static void add_named(struct reader *r, const char *line, size_t len)
 
 // Finds the token by its login, or else by its address, and by its code among those of its account;
 // TOKEN_UNKNOWN: neither names one. Because of the second try, a token whose fields are mixed up
-// counts as forged and not as phantom.
+// counts as forged and not as phantom (a token that nobody planned).
 static uint32_t find_token(const struct reader *r, const struct decoded *t)
 {
     uint32_t account;
@@ -206,13 +206,21 @@ void subject_note(struct subject_log *log, uint32_t line, uint32_t token, const 
     va_end(args);
 }
 
+// Sizes of buffers for printable_text. They hold 40 bytes of a line and 12 of a field: few, because
+// a line holds secrets.
+enum {
+    ESCAPED_SIZE = sizeof "\\xNN",
+    SHOWN_LINE_SIZE = 40 + ESCAPED_SIZE,
+    SHOWN_FIELD_SIZE = 12 + ESCAPED_SIZE,
+};
+
 // Copies bytes of a line as printable ASCII, other bytes as \xNN, and cuts what does not fit.
 // Returns `out`.
 static const char *printable_text(const char *text, size_t len, char *out, size_t size)
 {
     size_t used = 0;
 
-    for (size_t i = 0; i < len && used + 5 < size; i++) { // 5: room for \xNN and the NUL
+    for (size_t i = 0; i < len && used + ESCAPED_SIZE < size; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c >= ' ' && c < 0x7f)
             out[used++] = (char)c;
@@ -228,20 +236,20 @@ static const char *printable_text(const char *text, size_t len, char *out, size_
 static void note_torn(struct reader *r, const char *text, size_t len, const struct decoded *wrong)
 {
     uint32_t line = (uint32_t)r->log.line_count; // the line is added after its notes
-    char begins[48], there[24];
+    char begins[SHOWN_LINE_SIZE], there[SHOWN_FIELD_SIZE];
     size_t fields = 1;
 
-    printable_text(text, len < 40 ? len : 40, begins, sizeof begins);
+    printable_text(text, len, begins, sizeof begins);
     for (size_t i = 0; i < len; i++)
         fields += text[i] == ',';
     if (!wrong) {
         subject_note(&r->log, line, TOKEN_UNKNOWN,
-            "not a valid line ('%s', %zu %s): its fields are %zu, and not a multiple of 5", begins,
-            len, NOUN(len, "byte", "bytes"), fields);
+            "not a valid line ('%s', %zu %s): its fields are %zu, and not a multiple of %d", begins,
+            len, NOUN(len, "byte", "bytes"), fields, DECODE_FIELDS);
         return;
     }
     size_t column = (size_t)(wrong->wrong_at - text);
-    printable_text(wrong->wrong_at, len - column < 12 ? len - column : 12, there, sizeof there);
+    printable_text(wrong->wrong_at, len - column, there, sizeof there);
     subject_note(&r->log, line, TOKEN_UNKNOWN,
         "column %zu: '%s' where %s should be %s; begins with '%s'", column + 1, there,
         wrong->wrong_name, wrong->should_be, begins);
@@ -251,11 +259,11 @@ static void note_torn(struct reader *r, const char *text, size_t len, const stru
 // must not be shown.
 static void note_forged(struct reader *r, const struct decoded *t, uint32_t token, const char *text)
 {
-    char login[48];
+    char login[SHOWN_LINE_SIZE];
 
     // The column is that of the field after the login: 1 for the comma, 1 because columns begin
     // at 1.
-    printable_text(t->login, t->login_len < 40 ? t->login_len : 40, login, sizeof login);
+    printable_text(t->login, t->login_len, login, sizeof login);
     subject_note(&r->log, (uint32_t)r->log.line_count, token,
         "the signature after '%s', at column %zu, is not that of this key over %s", login,
         (size_t)(t->login - text) + t->login_len + 2,
@@ -299,16 +307,18 @@ static void add_tokens(struct reader *r, const char *text, size_t len, struct li
 static void add_job(struct reader *r, const char *text, size_t len, struct line_record *line)
 {
     struct decoded job = {.action = 1, .email = "", .login = "", .code = "", .signature_ok = true};
-    char login[NAMES_MAX], copy[48];
-    unsigned number, attempt;
+    char login[NAMES_MAX], copy[48], shown[SHOWN_LINE_SIZE];
+    unsigned number, attempt; // attempt is not used: the mock sender counts them itself
     int end = 0;
 
     line->first_delivery = (uint32_t)r->log.delivery_count;
     snprintf(copy, sizeof copy, "%.*s", (int)(len < sizeof copy ? len : sizeof copy - 1), text);
+    // Nine digits always fit into an unsigned. %n: nothing may follow the second number.
     if (len >= sizeof copy || sscanf(copy, "got %9u %9u%n", &number, &attempt, &end) != 2 ||
         copy[end]) {
         subject_note(&r->log, (uint32_t)r->log.line_count, TOKEN_UNKNOWN,
-            "'%.40s' is neither 'got N ATTEMPT' nor 'done N'", copy);
+            "'%s' is neither 'got N ATTEMPT' nor 'done N'",
+            printable_text(text, len, shown, sizeof shown));
         line->state = LINE_TORN;
         return;
     }
@@ -357,12 +367,11 @@ void reader_lines(
 // Notes how an unfinished last line begins.
 static void note_tail(struct reader *r, const char *text, size_t len)
 {
-    char begins[48];
+    char begins[SHOWN_LINE_SIZE];
 
     subject_note(&r->log, (uint32_t)r->log.line_count, TOKEN_UNKNOWN,
         "%zu %s without a newline at the end of its output; begins with '%s'", len,
-        NOUN(len, "byte", "bytes"),
-        printable_text(text, len < 40 ? len : 40, begins, sizeof begins));
+        NOUN(len, "byte", "bytes"), printable_text(text, len, begins, sizeof begins));
 }
 
 void reader_tail(

@@ -352,6 +352,15 @@ static void test_reads_jobs(void **state)
         assert_int_equal(log->lines[i].state, LINE_TORN);
 }
 
+static void a_note_shows_no_raw_bytes(void **state)
+{
+    struct fixture *f = *state;
+
+    f->reader.jobs = true;
+    feed(f, "got \xff 1\n", 5);
+    assert_non_null(strstr(f->reader.log.notes[0].text, "'got \\xff 1' is neither"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +374,7 @@ int main(void)
         cmocka_unit_test(lines_have_five_fields_a_token),
         cmocka_unit_test(fingerprints_keep_fields_apart),
         cmocka_unit_test_setup_teardown(test_reads_jobs, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_note_shows_no_raw_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(lines_come_in_pieces, setup, teardown),
         cmocka_unit_test_setup_teardown(a_line_was_written_before_it_was_seen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_torn_line_delivers_nothing_but_names, setup, teardown),
