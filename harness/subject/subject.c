@@ -201,7 +201,6 @@ bool subject_answered(struct subject *s)
 size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
 {
     size_t count = 0, closed = 0;
-    int64_t deadline = clock_now_ns() + 2 * SERVE_STOPPED_NS;
 
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->config.instances; i++) {
@@ -213,6 +212,8 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
     }
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
+    // The thread closes one output after the other, and may wait SERVE_STOPPED_NS for each.
+    int64_t deadline = clock_now_ns() + (int64_t)(count + 1) * SERVE_STOPPED_NS;
     // Return only when the thread has closed the pipes, because the calling fault relies on that.
     // An instance whose close_asked is false again is done.
     while (count && closed < count && clock_now_ns() < deadline) {
