@@ -86,8 +86,8 @@ static bool decode_base64url(const char *text, unsigned char out[SIGNED_LEN])
         int value = base64_sextet(text[i]);
         if (value < 0)
             return false;
-        // Of the bits read so far, the last `held` are not written yet.
-        bits = (bits << 6 | (uint32_t)value) & 0xffffff;
+        // The last `held` bits are not written yet. Older ones may fall out at the top.
+        bits = bits << 6 | (uint32_t)value;
         held += 6;
         if (held >= 8) {
             held -= 8;

@@ -35,7 +35,7 @@ void litter_expect(struct litter *l, uint32_t process)
 // any more, even if nobody has waited for it yet.
 static bool has_mark(pid_t pid, const char *mark)
 {
-    enum { ENVIRONMENT_MAX = 128 << 10 };
+    enum { ENVIRONMENT_MAX = 128 << 10 }; // a mark beyond this many bytes is not found
     static _Thread_local char text[ENVIRONMENT_MAX];
     size_t len = strlen(mark) + 1; // a NUL ends each variable
     char path[40];
@@ -57,7 +57,7 @@ static pid_t find_marked_process(const char *mark)
 
     for (struct dirent *d; !found && proc && (d = readdir(proc)) != NULL;) {
         pid_t pid = isdigit((unsigned char)d->d_name[0]) ? (pid_t)atoi(d->d_name) : 0;
-        found = pid > 1 && pid != getpid() && has_mark(pid, mark) ? pid : 0;
+        found = pid > 0 && has_mark(pid, mark) ? pid : 0;
     }
     if (proc)
         closedir(proc);

@@ -13,7 +13,7 @@
 
 #define AT(member) offsetof(struct manifest, member)
 #define MANIFEST_MAX (64u << 10)
-#define RETRY_LONG_NS (INT64_C(60) * NS_PER_S)
+#define RETRY_LONG_NS (INT64_C(60) * NS_PER_S) // `field` does not wait for a longer retry
 
 static const struct word kinds[] = {
     {"queue", KIND_QUEUE},
@@ -150,8 +150,8 @@ static bool check_manifest(const struct manifest *m, const char *path, struct er
         return true;
     if (!check_addresses(m, path, e))
         return false;
-    // A job whose retry takes longer than `field` waits may only be believed to come again: on the
-    // words of the documentation, and for as many jobs as `taken` counts.
+    // `field` cannot see that a job comes again after so long. It then relies on the documentation,
+    // and only for as many jobs as `taken` counts.
     if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->retry_documented, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE,
             "%s: retry_within: more than a minute needs retry_documented, where its documentation "
@@ -263,9 +263,9 @@ static bool refuse_missing(const struct manifest *m, struct err *e)
     return false;
 }
 
-// Runs a command of the subject and collects what it prints. Its user and its environment are those
-// of the subject's programs: another user could not run a program in root's own folder, and the
-// caller's environment may hold passwords.
+// Runs a command of the subject and collects what it prints. It runs as the user that the subject's
+// programs run as, because root would also find programs that this user may not run. It does not
+// get the caller's environment, which may hold passwords.
 static bool ask_subject(
     const struct manifest *m, char *const *argv, char *text, size_t size, struct err *e)
 {
@@ -284,11 +284,11 @@ static bool ask_subject(
 bool manifest_installed(const struct manifest *m, struct err *e)
 {
     char text[200];
-    struct err why;
+    struct err ignored;
 
     if (strcmp(m->why_not_installable, MANIFEST_NONE) != 0)
         return err_set(e, ERR_SKIP, "%s: %s", m->name, m->why_not_installable);
-    return !m->check[0] || ask_subject(m, m->check, text, sizeof text, &why) ||
+    return !m->check[0] || ask_subject(m, m->check, text, sizeof text, &ignored) ||
            refuse_missing(m, e);
 }
 

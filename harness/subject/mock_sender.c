@@ -2,6 +2,7 @@
 
 #include "plan/rng.h"
 
+// The first stream of random numbers for answers: each attempt for each token has its own.
 #define SENDER_STREAM UINT64_C(0x5e4de500000000)
 #define TRIES_MAX 255 // the largest value of an item of `tries`
 #define OUT_MAX ((size_t)64 << 20)

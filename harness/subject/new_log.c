@@ -100,8 +100,8 @@ static int64_t most_rss_kb(const struct subject_log *log, uint32_t process)
     return most;
 }
 
-// Enters a living process into the new log as number *count, and notes in the old log what the
-// process used up to now.
+// Enters a living process into the new log at index *count, which becomes the index in `in` and
+// `sample`, too. Notes in the old log what the process used up to now.
 static void carry_process(struct subject *s, struct instance *in, struct fresh *f, size_t *count,
     struct process_sample *sample)
 {
@@ -147,7 +147,7 @@ static void begin_log(struct subject *s, struct fresh *f, struct subject_log *ol
         reader_add_sample(&s->reader, &samples[i]);
 }
 
-// Makes the next segment's plan the one that lines are read by.
+// Gives the next segment's plan to the reader and to the mock senders.
 static void begin_plan(struct subject *s, struct fresh *f, const struct subject_new_log *to)
 {
     struct reader *r = &s->reader;

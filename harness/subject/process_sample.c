@@ -38,8 +38,8 @@ static void add_children(pid_t pid, const char *thread, struct process_sample *s
         add_process(children[i], sample, depth - 1);
 }
 
-// Adds the figures of each thread, because a collector may do its work in threads, and each
-// thread's children.
+// Adds the figures of each thread and of each thread's children, because a collector may do its
+// work in any of them.
 static void add_threads(pid_t pid, struct process_sample *sample, int depth)
 {
     char path[64], name[300], status[4096];
@@ -77,8 +77,7 @@ static bool add_process(pid_t pid, struct process_sample *sample, int depth)
     sample->fds += (uint32_t)process_descriptors(pid);
     sample->processes++;
     add_threads(pid, sample, depth);
-    // A process that has ended and was not yet reaped has no memory. Its figures say nothing, so
-    // count it as gone.
+    // A process that has ended and was not yet reaped has no memory.
     return rss_kb > 0;
 }
 

@@ -7,7 +7,7 @@
 #include "base/unit.h"
 #include "subject/process_sample.h"
 
-static void process_sample_are_read(void **state)
+static void figures_are_read(void **state)
 {
     struct process_sample sample = {0}, later = {0};
 
@@ -169,7 +169,7 @@ static void starvation_is_measured(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(process_sample_are_read),
+        cmocka_unit_test(figures_are_read),
         cmocka_unit_test(process_sample_of_a_process_tree),
         cmocka_unit_test(process_sample_of_many_children),
         cmocka_unit_test(starvation_is_measured),

@@ -211,10 +211,11 @@ static size_t read_allowance(struct subject *s, struct instance *in, int64_t now
         p->since_ns = now;
         return rate == 0 ? 0 : SIZE_MAX;
     }
-    p->budget += (double)rate * (double)(now - p->since_ns) / 1e9;
-    // Unused budget is kept up to that of a tenth of a second, and a byte, so that the lowest rate
-    // gets one, too.
-    p->budget = p->budget > (double)rate / 10 + 1 ? (double)rate / 10 + 1 : p->budget;
+    // Unused budget is saved for a tenth of a second only. The byte more is for rates below ten
+    // bytes per second, which would otherwise never save a whole byte.
+    double most = (double)rate / 10 + 1;
+    double grown = p->budget + (double)rate * (double)(now - p->since_ns) / 1e9;
+    p->budget = grown < most ? grown : most;
     p->since_ns = now;
     *next_ns = clock_min(*next_ns, now + step_ns);
     return (size_t)p->budget;
@@ -287,7 +288,7 @@ static void serve_subject(struct subject *s, struct pollfd *fds, int64_t asleep_
         // must not be read late.
         size_t share = allowed < TURN_MAX ? allowed : TURN_MAX, left = share;
         if (share > 0 && !serve_drain_pipe(s, in, &left))
-            in->ended = true;
+            in->output_ended = true;
         // SIZE_MAX: the output has no rate, so there is no budget to lower.
         if (allowed != SIZE_MAX)
             in->pace.budget -= (double)(share - left);
@@ -313,7 +314,7 @@ static int64_t fill_subject_poll(struct subject *s, struct pollfd *fds, int64_t 
         // Leave out an output that its process has closed, and one that must not be read now. Poll
         // would report them as ready at once, again and again. An ended process's output stays in
         // for POLLHUP alone, which says that the rest of its group has closed the output.
-        bool ready = !in->ended && read_allowance(s, in, now, &next) > 0;
+        bool ready = !in->output_ended && read_allowance(s, in, now, &next) > 0;
         bool gone = in->gone_ns != 0;
         *fds++ = (struct pollfd){.fd = ready || gone ? in->out : -1, .events = ready ? POLLIN : 0};
         *fds++ = (struct pollfd){.fd = gone ? -1 : in->pidfd, .events = POLLIN};

@@ -38,16 +38,16 @@ struct instance {
                                 // yet; under the lock
     int64_t restart_at_ns;      // CLOCK_NEVER: no start is planned
     int exits_without_line;
-    bool ended;       // nothing more is read from the output: the process closed it, or the run
-                      // ends because of it; belongs to the thread
-    int64_t gone_ns;  // when the process ended, until it is reaped; 0: it has not ended;
-                      // belongs to the thread
-    struct pace pace; // `rate` is under the lock, the rest belongs to the thread
-    bool close_asked; // a fault has asked to close the output; under the lock
-    bool closed;      // a fault has closed the output of this process; under the lock
-    unsigned holds;   // number of faults that keep the instance from being started again; under the
-                      // lock
-    bool for_good;    // the instance is never started again; under the lock
+    bool output_ended; // nothing more is read from the output: the process closed it, or the run
+                       // ends because of it; belongs to the thread
+    int64_t gone_ns;   // when the process ended, until it is reaped; 0: it has not ended;
+                       // belongs to the thread
+    struct pace pace;  // `rate` is under the lock, the rest belongs to the thread
+    bool close_asked;  // a fault has asked to close the output; under the lock
+    bool closed;       // a fault has closed the output of this process; under the lock
+    unsigned holds; // number of faults that keep the instance from being started again; under the
+                    // lock
+    bool for_good;  // the instance is never started again; under the lock
     struct mock_sender sender; // belongs to the thread
     enum sender_mood mood;     // under the lock
     bool termed;               // the process was told to end by TERM, and by no other signal; under
@@ -75,7 +75,7 @@ struct subject {
     struct litter litter; // belongs to the thread
     int64_t litter_ns;    // when to call litter_look again; belongs to the thread
     uint8_t *tries;       // owned; see mock_sender.h; belongs to the thread
-    atomic_size_t unsaid; // number of answers of the mock senders that are still to be given
+    atomic_size_t unsaid; // 0: all answers were given, and the pipes have taken them
     pthread_t thread;
     bool started;
     int wake[2];

@@ -373,7 +373,8 @@ static void too_few_descriptors_are_a_failure_of_the_harness(void **state)
 
 // --- a new log -----------------------------------------------------------------------------
 
-// What one process has left is not known yet when the next one ends.
+// What one process has left is not known yet when the next one ends. This goes on for 7.2 s, longer
+// than subject_begin_log waits.
 static void *end_one_after_another(void *subject)
 {
     pid_t pids[1];

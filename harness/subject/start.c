@@ -55,7 +55,7 @@ static bool make_instance_pipes(int out[2], int in[2], bool with_in, struct err 
 static bool enter_instance(
     struct subject *s, struct instance *in, const struct process_record *p, int out)
 {
-    in->ended = false;
+    in->output_ended = false;
     in->gone_ns = 0;
     in->empty_ns = p->started_ns;
     in->pidfd = pidfd_open(p->pid, 0);
