@@ -96,9 +96,7 @@ static bool refuse_after_load(const struct node *n, int64_t load_ns, struct err 
     struct buf text FREED_BY(buf_fini) = BUF_INIT(64);
 
     units_print_duration(&text, load_ns);
-    const char *length = buf_str(&text);
-    node_err(n, e, "'%s' lies after the end of the load, which lasts %s", n->text,
-        length ? length : "less");
+    node_err(n, e, "'%s' lies after the end of the load, which lasts %s", n->text, buf_str(&text));
     return false;
 }
 

@@ -126,17 +126,16 @@ void needs_words(int promises, struct buf *out)
 
 static bool fail_promises(const struct scenario *s, int missing, struct err *e)
 {
-    struct buf words FREED_BY(buf_fini) = BUF_INIT(1000);
+    struct buf words FREED_BY(buf_fini) = BUF_INIT(1000); // has room for all promises
 
     needs_words(missing, &words);
     // The message does not say that the subject breaks these promises: it may keep some that nobody
     // stated.
     if (scenario_is_queue(s))
-        err_set(e, ERR_SKIP, "its subject.yaml quotes no promise of %s",
-            buf_str(&words) ? words.data : "it");
+        err_set(e, ERR_SKIP, "its subject.yaml quotes no promise of %s", buf_str(&words));
     else
         err_set(e, ERR_SKIP, "it needs %s, not among the subject's promises (collector.promises)",
-            buf_str(&words) ? words.data : "a promise");
+            buf_str(&words));
     return false;
 }
 
@@ -155,7 +154,7 @@ bool needs_met(const struct scenario *s, struct err *e)
             continue;
         needs_words((int)implied[i].promise, &promise);
         err_set(e, ERR_SKIP, "it needs %s, which comes with migration %d; postgres.schema is %d",
-            buf_str(&promise) ? promise.data : "more", implied[i].schema, s->postgres.schema);
+            buf_str(&promise), implied[i].schema, s->postgres.schema);
         return false;
     }
     return true;
