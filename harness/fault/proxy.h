@@ -83,7 +83,8 @@ void proxy_limit(struct proxy *p, uint64_t bytes);
 void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns);
 
 // Cuts one connection before or after the n-th message of this kind, counted over all connections
-// from now on. Replaces a cut that was not reached yet.
+// from now on. If that connection ends before it is cut, the cut waits for the next such message.
+// Replaces a cut that was not reached yet.
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);
 // Arms a second cut, whose messages are counted from the first cut on.
 void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side);

@@ -1,6 +1,7 @@
-// Tests the proxy when the process has no descriptor left for a client.
+// Tests the proxy as a whole, with clients and a server on this machine.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
 
@@ -48,18 +49,27 @@ static int connect_to(int port)
     return fd;
 }
 
-static void without_descriptors_it_tries_again_after_a_pause(void **state)
+static struct proxy *start_before(struct target *server, int port)
 {
-    struct target nobody;
+    struct proxy_open open = {.at_len = sizeof(struct sockaddr_in), .to = server};
+    char conninfo[64];
     struct err e;
-    char byte;
 
-    assert_true(target_init(&nobody, "host=127.0.0.1 port=1", &e));
-    struct proxy_open open = {.at_len = sizeof(struct sockaddr_in), .to = &nobody};
+    snprintf(conninfo, sizeof conninfo, "host=127.0.0.1 port=%d", port);
+    assert_true(target_init(server, conninfo, &e));
     *(struct sockaddr_in *)&open.at =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct proxy *p = proxy_start_open(&open, &e);
     assert_non_null(p);
+    return p;
+}
+
+static void without_descriptors_it_tries_again_after_a_pause(void **state)
+{
+    struct target nobody;
+    char byte;
+
+    struct proxy *p = start_before(&nobody, 1);
     int fd = connect_to(proxy_port(p));
     // The proxy accepts the client at last, and there is no server behind the proxy.
     alarm(100);
@@ -73,10 +83,65 @@ static void without_descriptors_it_tries_again_after_a_pause(void **state)
         assert_true(refused_ns[i] - refused_ns[i - 1] >= PROXY_ACCEPT_PAUSE_NS);
 }
 
+// Connects a client through the proxy, lets the server send ReadyForQuery, and returns the client.
+static int connect_and_answer(const struct proxy *p, int listener, int *server)
+{
+    static const char ready[] = {'Z', 0, 0, 0, 5, 'I'};
+    int client = connect_to(proxy_port(p));
+
+    *server = accept(listener, NULL, NULL);
+    assert_true(*server >= 0);
+    assert_int_equal(send(*server, ready, sizeof ready, 0), sizeof ready);
+    return client;
+}
+
+static void a_cut_whose_connection_ends_first_waits_for_the_next(void **state)
+{
+    const struct message_kind ready = {.sender = MESSAGE_SERVER, .type = 'Z'};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct target target;
+    int server;
+    char byte;
+
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(listener, 2), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+    struct proxy *p = start_before(&target, ntohs(at.sin_port));
+    alarm(100);
+    // target_init lets libpq begin to connect.
+    close(accept(listener, NULL, NULL));
+    // The message comes and is held back, and the client leaves meanwhile.
+    proxy_cut(p, &ready, 1, CUT_BEFORE);
+    proxy_hold(p, false, true);
+    int client = connect_and_answer(p, listener, &server);
+    while (proxy_counts(p).withheld[MESSAGE_SERVER] == 0)
+        poll(NULL, 0, 1);
+    close(client);
+    while (proxy_counts(p).links > 0)
+        poll(NULL, 0, 1);
+    close(server);
+    proxy_heal(p, false, true, false);
+    assert_false(proxy_was_cut(p));
+    // The next client is cut before the message.
+    client = connect_and_answer(p, listener, &server);
+    assert_true(recv(client, &byte, 1, 0) <= 0);
+    alarm(0);
+    assert_true(proxy_was_cut(p));
+    assert_int_equal(proxy_cut_client(p).number, 2);
+    close(client);
+    close(server);
+    close(listener);
+    proxy_free(p);
+    target_fini(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_descriptors_it_tries_again_after_a_pause),
+        cmocka_unit_test(a_cut_whose_connection_ends_first_waits_for_the_next),
     };
 
     return cmocka_run_group_tests_name("harness.proxy_room", tests, NULL, NULL);

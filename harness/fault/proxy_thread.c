@@ -19,6 +19,12 @@ void proxy_remove_link(struct proxy *p, size_t i, bool reset)
     for (int s = 0; s < 2; s++)
         p->passed_before +=
             p->links[i]->flows[s].in - link_withheld(p->links[i], (enum message_sender)s);
+    // If the connection ends before the cut that has begun in it, the cut waits for the next such
+    // message.
+    if (p->cut.state == CUT_BEGUN && p->cut.link == p->links[i]->number) {
+        p->cut.state = CUT_ARMED;
+        p->cut.left = 1;
+    }
     link_free(p->links[i], reset);
     // The last link takes the free place, because the order of the links has no meaning.
     p->links[i] = p->links[--p->link_count];
