@@ -41,7 +41,8 @@ static bool query_until_positive(struct fault_context *c, const char *sql, const
             return false;
         if (result) {
             out->count = (int)strtol(PQgetvalue(result, 0, 0), NULL, 10);
-            // Of pids that are cut off, nobody would notice that their backends live on.
+            // A list that is cut short must not pass, because nobody would check whether the
+            // backends that it lacks live on.
             if ((size_t)snprintf(out->pids, sizeof out->pids, "%s", PQgetvalue(result, 0, 1)) >=
                 sizeof out->pids) {
                 PQclear(result);

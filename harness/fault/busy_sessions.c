@@ -175,8 +175,8 @@ static void fill_notify_queue(struct busy *s)
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
                                " FROM generate_series(1, 500) AS i";
     char usage[32];
-    PGconn *deaf = open_busy_session(s, s->context->server->superuser, "LISTEN mailproof_fill");
-    s->failed = s->failed || !sql_exec(deaf, "BEGIN", &s->why);
+    PGconn *listener = open_busy_session(s, s->context->server->superuser, "LISTEN mailproof_fill");
+    s->failed = s->failed || !sql_exec(listener, "BEGIN", &s->why);
     PGconn *filler = !s->failed ? open_busy_session(s, s->context->server->superuser, NULL) : NULL;
 
     while (filler && !is_busy_stopped(s) && s->fullest < s->spec->to) {
@@ -225,7 +225,7 @@ static bool finish_connecting(const struct busy *s, PGconn *conn)
 }
 
 // True for the error too_many_connections. Any other failure, for example that of a server that is
-// away, proves nothing. By PQERRORS_SQLSTATE the message ends with the server's code; the text
+// away, proves nothing. With PQERRORS_SQLSTATE, the message ends with the server's code; the text
 // before it may be translated.
 static bool was_refused(const PGconn *conn)
 {
@@ -260,8 +260,8 @@ static void take_connections(struct busy *s)
 
 // --- long-vacuum ---------------------------------------------------------------------------
 
-// Counts it as a proof if the session with this pid is seen at its VACUUM. An autovacuum, of which
-// the server may show one at any time, is none.
+// Counts a proof if the session with this pid is seen at its VACUUM. The server may show an
+// autovacuum, too, which proves nothing.
 static void count_seen_vacuum(struct busy *s, PGconn *watcher, int pid)
 {
     char sql[100], count[16];
@@ -291,7 +291,7 @@ static void vacuum_slowly(struct busy *s)
                 s->failed = !PQconsumeInput(conn);
         }
         for (PGresult *result; (result = PQgetResult(conn)) != NULL;) {
-            // At the end of the fault it is cancelled.
+            // At the fault's end we cancel the VACUUM ourselves, so its error is no failure then.
             s->failed =
                 s->failed || (PQresultStatus(result) == PGRES_FATAL_ERROR && !is_busy_stopped(s));
             PQclear(result);

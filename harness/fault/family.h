@@ -48,11 +48,11 @@ int64_t fault_victim_deadline_ns(const struct fault_context *c);
 fault_look fault_sees_collector; // collector_faults.c: true when a process of the collector runs
 
 // Steps of the server's and of the collectors' family that kill-host uses, too.
-// Before a power cut, changes pages that the cut may tear. Does nothing for a fault that cuts no
-// power.
-fault_step fault_change_pages;                    // server_faults.c
 fault_step fault_stop_server, fault_start_server; // server_faults.c
 fault_step fault_start_collector;                 // collector_faults.c
+// Before a power cut, changes pages that the cut may tear. Does nothing for a fault that cuts no
+// power.
+fault_step fault_change_pages; // server_faults.c
 
 // Counts the lines that contain `words` in the server's log, from byte `from` on.
 unsigned fault_count_in_log(const char *path, long from, const char *words); // storage_faults.c

@@ -185,7 +185,7 @@ void fault_begin(struct fault_context *c, struct fault_record *r)
         note_fault_failure(r, &e);
     if (!r->left_out)
         return;
-    // There may be nothing to undo.
+    // An error does not matter here, because there may be nothing to undo.
     if (verb->end)
         (void)undo_fault(c, r, verb, &ignored);
     r->undone = true;
@@ -208,6 +208,7 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     r->undone = true;
     if (!verb->end)
         return;
+    // A fault that failed at its beginning (r->ok is false) keeps the reason for that.
     // A fault that is left out only at its end keeps its times, because the subject may have felt
     // it. But if this fault took the server away and the server stays down, no other fault explains
     // that.

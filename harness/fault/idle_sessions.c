@@ -83,7 +83,8 @@ static bool close_transaction(struct fault_context *c, struct horizon *h, struct
     return conn && sql_exec(conn, sql, e);
 }
 
-// Fills in the evidence. False when the transaction had ended already, or when nobody can tell.
+// Fills in the evidence. False when the transaction had ended already, or when the server cannot be
+// asked.
 static bool was_in_progress(
     struct fault_context *c, const struct horizon *h, struct fault_record *r, struct err *e)
 {
@@ -100,7 +101,8 @@ static bool was_in_progress(
     return open || err_set(e, ERR_SYSTEM, "transaction %s had ended before its time", h->xid);
 }
 
-// Ends the transaction. False when it had ended before, so that the horizon was not held.
+// Ends the transaction. False when it had ended before or never began, so that the horizon was not
+// held.
 static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct horizon *h = r->kept;
@@ -142,7 +144,8 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
                sizeof s->xmin, e);
 }
 
-// The evidence is that the transaction still answers, with the snapshot of its start.
+// Ends the transaction. The evidence is that it still answers, with the snapshot of its start.
+// False when it does not, or never began.
 static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct snapshot *s = r->kept;
@@ -191,9 +194,8 @@ static bool end_lock_jobs(struct fault_context *c, struct fault_record *r, struc
     PGconn *conn = r->kept;
     bool ok = conn && fault_admin(c, e) &&
               sql_value(c->admin,
-                  // If the lock had not been granted, the fault would have failed at its
-                  // beginning. The number of waiting sessions only adds to the
-                  // evidence's text.
+                  // If the lock had not been granted, the fault would have failed at its beginning.
+                  // The number of waiting sessions only adds to the evidence's text.
                   "SELECT count(*) FROM pg_locks WHERE NOT granted"
                   " AND relation IN ('jobs'::regclass, to_regclass('cursors'))",
                   waiting, sizeof waiting, e) &&

@@ -27,8 +27,8 @@ static bool begin_silence(struct fault_context *c, struct fault_record *r, struc
     return true;
 }
 
-// Ends a silence that the kernel's filter makes, and not the proxy. Both ends are healed even after
-// an error. The filter's own counters prove the fault.
+// Ends a silence that was made by the kernel's filter, not by the proxy. Both ends are healed even
+// after an error. The filter's own counters prove the fault.
 static bool end_kernel_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t at_server = 0, at_collector = 0;
@@ -69,7 +69,7 @@ static bool end_silence(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-static bool no_connection(struct err *e)
+static bool fail_no_connection(struct err *e)
 {
     return err_set(e, ERR_CONNECTION, "the collector had no connection in time");
 }
@@ -77,7 +77,7 @@ static bool no_connection(struct err *e)
 static bool sees_connection(struct fault_context *c, const struct fault_record *r, struct err *e)
 {
     (void)r;
-    return proxy_counts(c->proxy).links > 0 || no_connection(e);
+    return proxy_counts(c->proxy).links > 0 || fail_no_connection(e);
 }
 
 static bool reset_connections(struct fault_context *c, struct fault_record *r, struct err *e)
@@ -85,7 +85,7 @@ static bool reset_connections(struct fault_context *c, struct fault_record *r, s
     size_t count = proxy_reset(c->proxy);
 
     if (count == 0)
-        return no_connection(e);
+        return fail_no_connection(e);
     snprintf(r->evidence, sizeof r->evidence, "%zu %s reset", count,
         NOUN(count, "connection", "connections"));
     return true;

@@ -1,8 +1,8 @@
 // The proxy between collector and server, as other threads see it.
 //
 // The proxy is one thread with one lock, and the lock is free only while the thread waits in poll.
-// So a verb changes the network between two bytes, never within a step, and no flow needs a lock of
-// its own.
+// So a verb never changes the network while the thread moves bytes, and no flow needs a lock of its
+// own.
 //
 // The port on 127.0.0.1 is random, and every user of the machine can reach it while the run lasts.
 // So the proxy lets in only clients whose startup message carries the run's password. It asks for
@@ -172,8 +172,8 @@ struct proxy_counts proxy_counts(struct proxy *p)
         .limited = p->limited,
         .refused = p->refused};
     for (size_t i = 0; i < p->link_count; i++) {
-        // An encrypted connection is never cut, because its messages cannot be seen. The count
-        // tells those who have armed a cut.
+        // A caller that has armed a cut wants to know of encrypted connections: they are never cut,
+        // because their messages cannot be seen.
         counts.opaque += p->links[i]->flows[MESSAGE_CLIENT].wire.phase == WIRE_OPAQUE;
         for (int s = 0; s < 2; s++) {
             size_t withheld = link_withheld(p->links[i], (enum message_sender)s);

@@ -90,7 +90,7 @@ short link_events(const struct link *l, enum message_sender end);
 size_t link_withheld(const struct link *l, enum message_sender sender);
 
 #define PROXY_LINKS_MAX 128
-// How long no client is accepted after one came for which there was no descriptor.
+// The pause in accepting clients after one came for which there was no descriptor or no memory.
 #define PROXY_ACCEPT_PAUSE_NS (50 * NS_PER_MS)
 #define PROXY_PASSWORD_SETTING "mailproof.proxy"
 

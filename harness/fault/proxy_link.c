@@ -75,6 +75,7 @@ static void read_into_flow(struct flow *f, int from, int64_t delay_ns, int64_t n
         }
         f->bytes.len += (size_t)got;
         f->in += (uint64_t)got;
+        // Even without a delay, these bytes wait behind those that are delayed already.
         if (delay_ns > 0 || f->stamp_count > 0)
             stamp_bytes(f, now + delay_ns);
         else
@@ -246,8 +247,8 @@ bool link_pump(struct link *l, const struct link_conditions *conditions,
         // A limit or a cut ends the whole connection, not only this direction.
         over = over || link_is_at_limit(l, conditions->limit);
         *was_cut = *was_cut || (f->cut && f->cleared == 0);
-        // While the receiver's own bytes are held, the sender must not notice either that the
-        // receiver is gone.
+        // While the receiver's own bytes are held, the sender hears nothing from that side, so it
+        // must not notice that the receiver is gone.
         over = over || (f->ended && f->cleared == 0) || (f->dead && !conditions->hold[!s]);
     }
     return !over && !*was_cut;

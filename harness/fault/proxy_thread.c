@@ -137,14 +137,15 @@ static bool asks_for_superuser(const struct proxy *p, const struct wire_message 
     return memmem(m->text, m->text_len, wanted, sizeof "user" + (size_t)len + 1) != NULL;
 }
 
-// Counts the messages that the armed cut waits for. True at the last of them, where it must cut.
+// Counts the messages that the armed cut waits for. True at the last of them, where the connection
+// must be cut.
 static bool reaches_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
 {
-    bool other_kind = c->state != CUT_ARMED || c->kind.sender != sender ||
-                      (c->kind.type != MESSAGE_ANY && c->kind.type != m->type) ||
-                      (*c->kind.tag && !message_tag_fits(&c->kind, m->text, m->text_len));
+    bool fits = c->kind.sender == sender &&
+                (c->kind.type == MESSAGE_ANY || c->kind.type == m->type) &&
+                (!*c->kind.tag || message_tag_fits(&c->kind, m->text, m->text_len));
 
-    if (other_kind || --c->left > 0)
+    if (c->state != CUT_ARMED || !fits || --c->left > 0)
         return false;
     c->state = CUT_BEGUN;
     return true;

@@ -95,6 +95,7 @@ int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun_coun
     // the first fault, because absolute times differ in each run.
     rng_init(&rng, seed, (uint64_t)(r->planned_ns - faults[0].planned_ns));
     int64_t drawn_ns = (int64_t)(rng_uniform(&rng) * (double)most_ns);
+    // Like the wait for a victim, this wait must not hold up the end of another fault.
     return scheduler_victim_deadline_ns(faults, begun_count, now_ns, drawn_ns);
 }
 

@@ -12,9 +12,9 @@
 struct fault_record *scheduler_next_end(
     struct fault_record *faults, size_t begun_count, int64_t *at_ns);
 
-// Returns when to begin the fault faults[begun_count], which must exist: at its planned time, or
-// when an earlier fault that is late has ended, if the two cannot overlap or if by the plan this
-// one begins at the end of that one.
+// Returns when to begin the fault faults[begun_count], which must exist: at its planned time or, if
+// that is later, at the end of an earlier fault. Only an earlier fault counts that cannot overlap
+// with this one, or at whose end this one begins by the plan.
 int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count);
 
 // The victim of a fault is the session, process or connection that it acts on. There may be none
@@ -26,9 +26,10 @@ int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count
 int64_t scheduler_victim_deadline_ns(
     const struct fault_record *faults, size_t begun_count, int64_t now_ns, int64_t wait_max_ns);
 
-// Returns when fault r acts on a victim for which it had to wait, and which came at now_ns: later
-// by a random part of r's `every`, 2 s at most, that the seed decides. If a repeated fault acted at
-// once, it would hit each session and each process when it is new, and never at work.
+// Returns when fault r acts on a victim for which it had to wait, and which came at now_ns. That is
+// later by a random part of r's `every` that the seed decides: 2 s at most, and not past the end of
+// another fault that may keep the victims away. If a repeated fault acted at once, it would hit
+// each session and each process when it is new, and never at work.
 int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun_count,
     const struct fault_record *r, int64_t now_ns, uint64_t seed);
 

@@ -41,6 +41,7 @@ static bool resume_sender(struct fault_context *c, struct fault_record *r, struc
 static bool kill_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     pid_t pids[INSTANCES_MAX];
+    // Like a wait for a victim, this wait must not hold up the end of another fault.
     int64_t deadline = fault_victim_deadline_ns(c);
     size_t count = subject_kill_sender(c->subject, r->spec->instance, pids);
 

@@ -34,12 +34,11 @@ static bool read_start_time(struct fault_context *c, char *out, size_t size, str
            sql_value(c->admin, "SELECT pg_postmaster_start_time()", out, size, e);
 }
 
-// Before a power cut, changes pages that the cut may tear.
+// Before a power cut, changes pages, so that some are being written when it comes and can be torn.
 bool fault_change_pages(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     const struct server *s = c->server;
 
-    // Pages that are just being written give the power cut something to tear.
     if (stop_mode_of(s, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
@@ -64,7 +63,8 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
     return c->server->provider->stop(c->server, stop_mode_of(c->server, r->spec->verb->id), e);
 }
 
-// Starts the server again. A new start time proves that it was stopped.
+// Starts the server again. A new start time proves that it was stopped: r->evidence holds the old
+// one.
 bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char before[64], now[64];

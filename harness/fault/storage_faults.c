@@ -127,7 +127,7 @@ static bool fill_disk(struct fault_context *c, struct fault_record *r, struct er
 }
 
 // Ends fill-disk. Writes that the server's log says were refused prove it.
-static bool empty_disk(struct fault_context *c, struct fault_record *r, struct err *e)
+static bool end_fill_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     unsigned refused =
         fault_count_in_log(c->server->log_path, (long)r->memo, "No space left on device");
@@ -146,6 +146,6 @@ static bool empty_disk(struct fault_context *c, struct fault_record *r, struct e
 const struct fault_verb fault_storage_verbs[] = {
     {VERB_SLOW_DISK, .begin = begin_slow_disk, .end = end_slow_disk, .need = NEEDS_DISK},
     {VERB_FAIL_FLUSH, .begin = fail_flush, .end = repair_disk, .need = NEEDS_DISK},
-    {VERB_FILL_DISK, .begin = fill_disk, .end = empty_disk, .need = NEEDS_DISK},
+    {VERB_FILL_DISK, .begin = fill_disk, .end = end_fill_disk, .need = NEEDS_DISK},
     {0},
 };

@@ -197,7 +197,7 @@ static size_t take_question(
     case 'S':
         break;
     default:
-        return text; // no answer to this message has a statement, or there is no answer
+        return text; // no statement belongs to it: a password, CopyData, Flush, Terminate
     }
     expect_answer(l, m->type, text);
     return text;
@@ -207,18 +207,17 @@ static size_t take_question(
 // answer to a simple query or to Sync ends with ReadyForQuery.
 static bool ends_answer(unsigned char type, unsigned char answer)
 {
-    // The answers: ParseComplete, BindComplete, CloseComplete, RowDescription or NoData, and
-    // CommandComplete, EmptyQueryResponse or PortalSuspended.
     switch (type) {
     case 'P':
-        return answer == '1';
+        return answer == '1'; // ParseComplete
     case 'B':
-        return answer == '2';
+        return answer == '2'; // BindComplete
     case 'C':
-        return answer == '3';
+        return answer == '3'; // CloseComplete
     case 'D':
-        return answer == 'T' || answer == 'n';
+        return answer == 'T' || answer == 'n'; // RowDescription or NoData
     case 'E':
+        // CommandComplete, EmptyQueryResponse or PortalSuspended
         return answer == 'C' || answer == 'I' || answer == 's';
     default:
         return answer == 'Z';
@@ -249,8 +248,8 @@ static size_t take_transcript_answer(
     if (m->type == 'A') // the sender's process id, then the channel
         return m->text_len > 4 ? keep_transcript_text(t, m->text + 4, m->text_len - 4)
                                : TRANSCRIPT_NO_TEXT;
-    // After an error, the server answers no question before the next Sync. When it is ready, it has
-    // answered all questions before the query or Sync that this answers.
+    // After an error, the server answers nothing before the next Sync. ReadyForQuery ends the
+    // answer to a Query or a Sync, so all earlier questions are answered by then.
     bool failed = m->type == 'E', ready = m->type == 'Z';
     while ((failed || ready) && first_asked(l) && first_asked(l)->type != 'S' &&
            first_asked(l)->type != 'Q')
@@ -278,11 +277,11 @@ static struct transcript_entry *add_transcript_entry(struct transcript *t)
 void transcript_take(
     struct transcript *t, unsigned link, enum message_sender sender, const struct wire_message *m)
 {
-    int n = ++t->counts[sender][m->type]; // it is the n-th message of this sender and type
+    // The counts include the messages for which a full transcript has no room.
+    int n = ++t->counts[sender][m->type];
     struct transcript_entry *entry = add_transcript_entry(t);
     struct transcript_link *l = entry ? find_link(t, link) : NULL;
 
-    // The counts must include messages for which a full transcript has no room.
     if (!entry)
         return;
     *entry = (struct transcript_entry){.link = link, .sender = sender, .type = m->type, .n = n};

@@ -1,7 +1,7 @@
 #include "fault/wire.h"
 
-#define HEADER 5
-#define STARTUP_HEADER 8
+#define HEADER 5          // a type byte and the length
+#define STARTUP_HEADER 8  // the length, and a code or the protocol's version
 #define STARTUP_MAX 10000 // the server's own limit
 #define PROTOCOL_3 3
 #define CODE_CANCEL ((1234u << 16) | 5678)
