@@ -239,6 +239,7 @@ static bool is_statement_used(const struct statement *st, enum load_insert inser
 static bool send_rows(PGconn *conn, const struct part *p, struct buf *scratch)
 {
     for (size_t i = 0; i < STATEMENTS; i++) {
+        // "accounts" inserts the accounts here, so "upserts" is left out.
         if (i != UPSERT && statements[i].inserts_rows &&
             !send_statement(conn, p, &statements[i], scratch))
             return false;

@@ -121,12 +121,13 @@ static bool read_plan_in_folder(struct job *j, struct err *e)
     return ok;
 }
 
-// Answers the run's questions for the time ("time"), and skips "heard", until another line comes,
-// which is left in `line`. That may take long, because the run prepares its server meanwhile.
+// Answers the run's questions for the time ("time"), and skips its answers to reports ("heard"),
+// until another line comes, which is left in `line`. That may take long, because the run prepares
+// its server meanwhile.
 static bool answer_time_questions(struct job *j, char line[CHANNEL_LINE_MAX], struct err *e)
 {
     for (;;) {
-        // After a signal, channel_line below still waits, but not longer than for a silent run.
+        // After a signal the wait is limited: channel_line fails after CHANNEL_SILENCE_NS.
         while (!interrupt_signal() && !channel_has_input(&j->channel, 100)) {
         }
         if (!channel_line(&j->channel, line, e))
@@ -182,8 +183,9 @@ static bool send_progress(struct job *j, struct err *e)
         atomic_load(&p->committed), atomic_load(&p->failed), atomic_load(&p->tokens));
 }
 
-// Reads the run's answers. Fails when none came for 5 s, because machines in between may keep a
-// connection open although the run is gone.
+// Reads the run's answers to the reports ("heard"). *heard_ns: when the last one was read. Fails
+// when none came for CHANNEL_UNHEARD_NS, because machines in between may keep a connection open
+// although the run is gone.
 static bool read_run_answers(struct job *j, int64_t *heard_ns, struct err *e)
 {
     char line[CHANNEL_LINE_MAX];
@@ -197,7 +199,8 @@ static bool read_run_answers(struct job *j, int64_t *heard_ns, struct err *e)
            err_set(e, ERR_CONNECTION, "nothing was heard from the run for 5 s");
 }
 
-// Reports the progress to the run every 0.1 s until the load is over. Fails when the run is gone.
+// Reports the progress to the run every 0.1 s until the load is over. Fails when the run is gone,
+// or on a signal.
 static bool report_until_over(struct job *j, struct err *e)
 {
     int64_t heard_ns = clock_now_ns();
@@ -229,15 +232,15 @@ static bool carry_out_load(struct job *j, struct err *e)
 
     if (pthread_create(&thread, NULL, run_job_load, j) != 0)
         return err_set(e, ERR_SYSTEM, "cannot start a thread");
-    bool heard = report_until_over(j, e);
-    if (!heard)
+    bool reported = report_until_over(j, e);
+    if (!reported)
         atomic_store(&j->progress.stop, 1);
     pthread_join(thread, NULL);
-    // If the run is gone, that is the error to report, and not the one of the load that was stopped
-    // because of it.
-    if (heard && !j->ok)
+    // After failed reports *e has the cause already; the load may have failed only because it was
+    // stopped.
+    if (reported && !j->ok)
         *e = j->err;
-    return heard && j->ok && await_send(j, e) &&
+    return reported && j->ok && await_send(j, e) &&
            worker_result_send(&j->channel, &j->config, &j->part, &j->result, e);
 }
 

@@ -129,8 +129,8 @@ static void add_figures(struct load_result *all, const struct figures *f)
     all->stalls.total_ns += f->total_ns;
     if (f->longest_ns > all->stalls.longest_ns)
         all->stalls.longest_ns = f->longest_ns;
-    // The stalls of a single generator are in the order of time, so those of several are sorted by
-    // from_ns, the first member of struct stall, which clock_compare takes.
+    // A single generator keeps its stalls in the order of time, so those of several are sorted,
+    // too. clock_compare compares the first member of struct stall, from_ns.
     if (all->stalls.kept_count > 0)
         qsort(all->stalls.kept, all->stalls.kept_count, sizeof *all->stalls.kept, clock_compare);
 }
