@@ -188,8 +188,7 @@ MUST_USE bool plan_print_json(const struct plan *p, const struct scenario *s, st
 // plan_fault).
 
 // Adds the scenario's faults, sorted by time, and moves the plan's end_ns to the end of the last
-// fault if that is later. Fails with ERR_USAGE when there are more than PLAN_FAULTS_MAX, or without
-// memory.
+// fault if that is later. Fails with ERR_USAGE when there are more than PLAN_FAULTS_MAX.
 MUST_USE bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e);
 
 // True when b cannot begin while a lasts: a has taken hold of a thing that b takes or wants (enum

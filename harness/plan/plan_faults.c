@@ -30,7 +30,7 @@ static int compare_planned_faults(const void *a, const void *b)
 }
 
 // Returns when the fault comes for the n-th time, counted from 0. Jitter never moves a repetition
-// past `until`. For verbs with PARAM_JITTER the key does not move the fault, but delays bytes.
+// past `until`. For verbs with PARAM_JITTER the jitter does not move the fault, but delays bytes.
 static int64_t fault_at_ns(const struct fault_spec *f, size_t n, struct rng *rng)
 {
     int64_t at_ns = f->at_ns + (int64_t)n * f->every_ns;

@@ -9,7 +9,7 @@
 
 #define PRINT_MAX ((size_t)64 << 20)
 
-// A scenario of one phase and up to three faults that the tests fill in.
+// A scenario of one phase, to which the tests add up to two more phases and three faults.
 struct fixture {
     struct scenario s;
     struct load_phase load[3];
