@@ -16,6 +16,7 @@
 
 #include "ledger/pack.h"
 
+static const uint64_t oldest_version = 2;
 static const uint64_t no_limit = UINT64_MAX; // for numbers that need no limit
 static const size_t first_stalls = 256; // number of stalls that pack_stalls stores; part of the
                                         // format, so the same in every version
@@ -32,7 +33,7 @@ static void pack_header(struct pack *p, uint64_t *version)
         pack_fail(p, "is not one of mailproof's");
     pack_number(p, version, no_limit);
     // A later version may have fields whose meaning is not known here, so its files are refused.
-    if (*version > HISTORY_VERSION || *version < 2)
+    if (*version > HISTORY_VERSION || *version < oldest_version)
         pack_fail(p, "was written by another version of mailproof");
 }
 
@@ -404,8 +405,7 @@ static void pack_renames(struct pack *p, struct history *h)
         PACK_LIMITED(p, h->log.deliveries[i].before_rename, 1);
 }
 
-// The sections that were added since version 2, the oldest that can be read, and the version that
-// added each.
+// The sections that were added after oldest_version, and the version that added each.
 static const struct {
     uint64_t since;
     void (*pack)(struct pack *p, struct history *h);

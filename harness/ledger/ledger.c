@@ -178,8 +178,8 @@ int64_t ledger_expires_ns(const struct ledger *l, uint32_t token)
 }
 
 // True when the fault may have delayed the reading of the line: it stopped the reader of the line's
-// instance (or, with an instance below 0, all readers), and the line was read before the fault's
-// end, or so soon after it that the reader may still have been behind.
+// instance (or, with an instance below 0, all readers), and the line was read between the fault's
+// beginning and its end, or so soon after the end that the reader may still have been behind.
 static bool may_delay_reading(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line)
 {
@@ -187,7 +187,7 @@ static bool may_delay_reading(
         100 * NS_PER_MS; // a reader that runs again has read all that waited within this time
     int instance = l->log->processes[line->process].instance;
 
-    return f->began_ns && f->spec->verb->takes & THING_READER &&
+    return f->began_ns && f->began_ns < line->read_ns && f->spec->verb->takes & THING_READER &&
            (f->spec->instance < 0 || f->spec->instance == instance) &&
            f->ended_ns > line->read_ns - drained_ns;
 }
@@ -201,7 +201,6 @@ void ledger_guess_written(struct ledger *l)
         line->empty_ns = line->seen_ns = line->read_ns;
         for (size_t k = 0; k < l->fault_count; k++) {
             if (may_delay_reading(l, &l->faults[k], line))
-                // A fault that began after the reading changes nothing here.
                 line->empty_ns = clock_min(line->empty_ns, l->faults[k].began_ns);
         }
     }

@@ -170,10 +170,10 @@ MUST_USE bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *
 // (then no token is present) or because a stored history already has what they held.
 MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
-// Fills in left_ns, the time since when acknowledged commits are lost, of each fault that stopped
-// the server, unless the provider reported it. ledger_settle_losses asks the database which commits
-// of the probe it still holds (conn NULL: does nothing); call it after the probes have ended.
-// ledger_date_losses does the rest: kept[i] is true when the database holds the commit of
+// Fills in left_ns, the time from which on acknowledged commits are lost, of each fault that
+// stopped the server, unless the provider reported it. ledger_settle_losses asks the database which
+// commits of the probe it still holds (conn NULL: does nothing); call it after the probes have
+// ended. ledger_date_losses does the rest: kept[i] is true when the database holds the commit of
 // l->flushes[i].
 MUST_USE bool ledger_settle_losses(
     struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e);
@@ -236,8 +236,8 @@ static inline double ledger_seconds(const struct ledger *l, int64_t ns)
 }
 
 // Returns the first time from from_ns on at which the server's clock shows server_ns or more.
-// server_ns is given as the run's clock would show that time if no fault had made the server's
-// clock step.
+// server_ns is a time of the server's clock, converted to the run's clock as if no fault had made
+// the server's clock step.
 int64_t ledger_clock_shows_ns(const struct ledger *l, int64_t server_ns, int64_t from_ns);
 
 // Returns the earliest time that the server's clock may show at at_ns, in the same form as

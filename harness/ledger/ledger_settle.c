@@ -169,7 +169,7 @@ static void final_token_row(struct ledger *l, const PGresult *row)
 }
 
 // Stores a row of sql/dead_letters.sql: the number of a token's dead letters. More than one is a
-// defect, also when they come in two rows.
+// defect, also when they name different ids and so come in two rows.
 static void dead_letter_row(struct ledger *l, const PGresult *row)
 {
     uint32_t token;
@@ -221,8 +221,9 @@ static void outcome_row(struct ledger *l, const PGresult *row)
 // own. Both numbers stop at UINT16_MAX.
 static void attempt_row(struct ledger *l, const PGresult *row)
 {
-    struct attempt_record a = {.end = (uint8_t)get_int4(row, 3)};
-    int32_t number = get_int4(row, 2);
+    enum { NUMBER = 2, END }; // the columns after the login and the code
+    struct attempt_record a = {.end = (uint8_t)get_int4(row, END)};
+    int32_t number = get_int4(row, NUMBER);
 
     if (!token_of(l, row, &a.token))
         return;

@@ -1,5 +1,5 @@
-// Finds out since when the server's commits are lost. The harness's own probe commits a number ten
-// times a second; the numbers that the database no longer holds date the loss.
+// Finds the time from which on the server's commits are lost. The harness's own probe commits a
+// number ten times a second; the numbers that the database no longer holds date the loss.
 #include "ledger/ledger.h"
 
 #include "postgres/sql.h"
@@ -10,14 +10,14 @@ static int64_t acknowledged_ns(const struct probe_sample *s)
     return s->due_ns + s->stall_ns + s->took_ns;
 }
 
-// Returns since when commits are lost by a fault that ended at until_ns; 0: it lost none. The fault
-// before it ended at since_ns, so this one can have lost only what was acknowledged between the
-// two. The loss begins when the last commit of the probe before the first lost one was
-// acknowledged.
+// Returns the time from which on a fault that ended at until_ns has lost commits; 0: it lost none.
+// The fault before it ended at since_ns, so this one can have lost only what was acknowledged
+// between the two. Between two commits of the probe nobody knows what is lost, so the time is that
+// of the commit before the first lost one.
 static int64_t first_lost_ns(
     const struct ledger *l, const bool *kept, int64_t since_ns, int64_t until_ns)
 {
-    int64_t before_ns = l->start_ns; // when the commit before was acknowledged
+    int64_t before_ns = l->start_ns; // when the probe's commit before was acknowledged
 
     for (size_t i = 0; i < l->flush_count; i++) {
         const struct probe_sample *s = &l->flushes[i];

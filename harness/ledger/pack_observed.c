@@ -34,6 +34,8 @@ void pack_lines(struct pack *p, struct subject_log *log)
     for (size_t i = 0; pack_ok(p) && i < log->process_count; i++)
         pack_process(p, &log->processes[i]);
     log->lines = pack_array(p, &log->line_count, PACK_LINES_MAX, log->lines, sizeof *log->lines);
+    if (log->process_count == 0 && log->line_count > 0)
+        pack_fail(p, "has lines that nobody wrote");
     for (size_t i = 0; pack_ok(p) && i < log->line_count; i++) {
         struct line_record *line = &log->lines[i];
         uint64_t skipped = line->first_delivery - deliveries; // number of tokens that torn lines
@@ -51,8 +53,6 @@ void pack_lines(struct pack *p, struct subject_log *log)
     PACK_LIMITED(p, log->delivery_count, UINT32_MAX);
     if (pack_ok(p) && deliveries > log->delivery_count)
         pack_fail(p, "has lines without their deliveries");
-    if (log->process_count == 0 && log->line_count > 0)
-        pack_fail(p, "has lines that nobody wrote");
 }
 
 void pack_deliveries(struct pack *p, struct history *h)
