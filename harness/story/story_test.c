@@ -147,6 +147,9 @@ static void a_refusal_says_where_and_what(void **state)
         {"set collector.batch_limt=3\n",
             "x.story:1:5: collector: 'batch_limt' is not a key that is known here; did you mean "
             "'batch_limit'?"},
+        {"  set collector.batch_limt=3\n",
+            "x.story:1:7: collector: 'batch_limt' is not a key that is known here; did you mean "
+            "'batch_limit'?"},
         {"fault {do: rest} struck 4\n",
             "x.story:1:12: faults.0.do: 'rest' is not a fault verb; did you mean 'reset'?"},
         {"fault 0 struck 4\n", "x.story:1:1: there is no fault 0 with a map"},

@@ -261,7 +261,7 @@ static bool read_head(struct words *w, struct event *event, struct err *e)
     // A setting has blanks and colons of its own; the scenario's reader takes it as it is.
     if (k->head == HEAD_REST) {
         w->at += strspn(w->at, " \t");
-        event->origin.column += (size_t)(w->at - w->start);
+        event->origin.column = w->origin.column + (size_t)(w->at - w->start);
         event->text = story_keep(w->story, w->at);
         w->at += strlen(w->at);
         return true;
