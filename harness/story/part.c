@@ -92,6 +92,26 @@ static bool try_part(const struct scenario *s, const struct history *h, const st
     return true;
 }
 
+// True when the part holds the whole run. A backlog and the collector's start come before the load,
+// and the collector's last lines and its end come after the drain.
+static bool holds_run(const struct part *part, const struct history *h)
+{
+    const struct ledger *l = &h->ledger;
+    int64_t first_ns = l->start_ns, last_ns = l->drain_end_ns;
+
+    for (size_t i = 0; i < h->plan.txn_count; i++)
+        if (l->txns[i].sent_ns)
+            first_ns = clock_min(first_ns, l->txns[i].sent_ns);
+    for (size_t i = 0; i < h->log.process_count; i++) {
+        const struct process_record *p = &h->log.processes[i];
+        first_ns = clock_min(first_ns, p->started_ns);
+        last_ns = clock_max(last_ns, p->ended_ns == CLOCK_NEVER ? last_ns : p->ended_ns);
+    }
+    for (size_t i = 0; i < h->log.line_count; i++)
+        last_ns = clock_max(last_ns, h->log.lines[i].read_ns);
+    return part->from_ns <= first_ns && part->until_ns >= last_ns;
+}
+
 bool story_of_token(const struct scenario *s, const struct history *h, const struct result *whole,
     uint32_t token, struct buf *out, struct err *e)
 {
@@ -113,7 +133,7 @@ bool story_of_token(const struct scenario *s, const struct history *h, const str
             .token = token,
             .slack_ns = whole->slack_ns};
         // When a part holds the whole run, a larger one can show no more.
-        all = part.from_ns < l->start_ns - NS_PER_S && part.until_ns > l->drain_end_ns + NS_PER_S;
+        all = holds_run(&part, h);
         buf_clear(out);
         if (!try_part(s, h, whole, &part, out, &same, e))
             return false;

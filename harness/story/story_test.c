@@ -367,6 +367,38 @@ static void a_part_keeps_the_last_token_of_a_transaction(void **state)
     story_fini(&again);
 }
 
+// Token 0 is late, and no finding names token 1, not even in the whole run. The backlog was sent
+// long before the load, and the last line was read long after the drain.
+static void only_a_token_of_a_finding_has_a_neighbourhood(void **state)
+{
+    static const char told[] = "token 0 at 50\nline at 600: 0\n"
+                               "token 1 at 700\nline at 800: 1\n"
+                               "token 2 at -20000 backlog\n"
+                               "line at 30000 torn\n";
+    static struct story t;
+    struct result r;
+    struct buf text;
+    struct err e;
+
+    if (!story_read_text(&t, told, "x.story", &e))
+        fail_msg("%s", e.text);
+    struct check_input in = check_input_of(&t.history);
+    check_ledger(&r, &t.history.ledger, &in);
+    buf_init(&text, 1u << 16);
+    if (!story_of_token(&t.scenario, &t.history, &r, 0, &text, &e))
+        fail_msg("%s", e.text);
+    assert_non_null(strstr(buf_str(&text), "token 0 at 50\n"));
+    assert_non_null(strstr(buf_str(&text), "=> late 1"));
+    assert_null(strstr(buf_str(&text), "backlog"));
+    assert_false(story_of_token(&t.scenario, &t.history, &r, 1, &text, &e));
+    assert_non_null(strstr(e.text, "no finding names this token"));
+    assert_non_null(strstr(buf_str(&text), "token 2 at -20000 backlog"));
+    assert_non_null(strstr(buf_str(&text), "line at 30000 torn"));
+    buf_fini(&text);
+    result_fini(&r);
+    story_fini(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_whole_run_keeps_its_counts),
         cmocka_unit_test(a_part_tells_what_a_fault_outside_it_did),
         cmocka_unit_test(a_part_keeps_the_last_token_of_a_transaction),
+        cmocka_unit_test(only_a_token_of_a_finding_has_a_neighbourhood),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
