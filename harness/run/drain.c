@@ -78,11 +78,11 @@ static bool are_dead_letters_there(struct run *r, size_t count)
     return count == 0 || (run_count_is(r, sql, "1", &buried, &unanswered) && buried);
 }
 
-// True when every token is finished. In leased mode a token is finished when it has an outcome, and
-// not while it is leased or waits for a retry. A job of another queue is finished when the
-// end_state query does not count it: a handler may have run before its completion is in the
-// database. In the other modes, and where a collector has tables of its own, which nobody can read,
-// a token that was read is finished.
+// True when every token is finished; call it when all tokens were read. In leased mode a token is
+// finished when it has an outcome, and not while it is leased or waits for a retry. A job of
+// another queue is finished when the end_state query does not count it: a handler may have run
+// before its completion is in the database. In the other modes, and where a collector has tables of
+// its own, which nobody can read, reading a token finishes it.
 static bool are_all_finished(struct run *r)
 {
     bool none = false;

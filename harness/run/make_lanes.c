@@ -3,8 +3,6 @@
 #include "postgres/sql.h"
 #include "scenario/leased.h"
 
-// Sets the queue's mode before it makes the lanes, so that the queue has its cursor before any
-// token waits.
 bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
 {
     static const char *const modes[] = {
@@ -15,6 +13,8 @@ bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
     leased_read(&m, s);
     if (!m.lanes)
         return true;
+    // A queue gets its cursor when its mode is set. Without this statement the first collector
+    // would set it, when a backlog may wait already.
     snprintf(sql, sizeof sql,
         "SELECT mailroom_switch_mode('mailroom', '%s'); SELECT mailroom_lanes('%.60s')",
         modes[s->collector.dequeue], m.lanes);

@@ -12,12 +12,19 @@ static size_t collector_pids(void *subject, pid_t *pids, size_t max)
     return subject_signal(subject, -1, 0, pids);
 }
 
-// `outer_pid`: what the function of this name returns.
-static bool start_sampler(struct observers *o, const char *conninfo, const atomic_int *outer_pid,
-    struct subject *subject, struct err *e)
+// If the server is in a container with a pid namespace of its own, returns the address of the pid
+// of its first process on this machine, below which its backends are found. NULL: the server
+// reports the pids of this machine.
+static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
+{
+    return server->pids_are_ours ? NULL : &o->outer_pid;
+}
+
+static bool start_sampler(struct observers *o, const struct server *server, struct subject *subject,
+    const char *conninfo, struct err *e)
 {
     o->sampler = sampler_start(&(struct sampler_config){.conninfo = conninfo,
-                                   .outer_pid = outer_pid,
+                                   .outer_pid = outer_pid(o, server),
                                    .collector_role = MIGRATE_COLLECTOR,
                                    .load_role = MIGRATE_LOAD,
                                    .collectors = collector_pids,
@@ -44,14 +51,6 @@ static bool start_probes(struct observers *o, const char *conninfo, struct err *
     return o->flushes;
 }
 
-// If the server is in a container with a pid namespace of its own, returns the address of the pid
-// of its first process on this machine, below which its backends are found. NULL: the server
-// reports the pids of this machine.
-static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
-{
-    return server->pids_are_ours ? NULL : &o->outer_pid;
-}
-
 bool observers_start_starved(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e)
 {
@@ -73,8 +72,7 @@ bool observers_start(
 
     return observers_start_starved(o, server, subject, e) &&
            migrate_conninfo(server, server->superuser, &conninfo, e) &&
-           start_sampler(o, conninfo.data, outer_pid(o, server), subject, e) &&
-           start_probes(o, conninfo.data, e);
+           start_sampler(o, server, subject, conninfo.data, e) && start_probes(o, conninfo.data, e);
 }
 
 void observers_note_pid(struct observers *o, const struct server *server)

@@ -118,8 +118,8 @@ bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, st
 }
 
 // Waits for the collector to connect, because the run does not measure its start. If it has not
-// connected after 10 s, the load starts anyway, and the checks count the delay. Returns false only
-// on failure or interrupt.
+// connected after 10 s, the load starts anyway, and the checks count the delay. If it was given up,
+// the load starts, too, and run_carry_out_plan ends it. Returns false only on failure or interrupt.
 static bool wait_for_collector(struct run *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + collector_ready_ns;
@@ -158,7 +158,7 @@ static bool route_through_proxy(struct run *r, struct buf *conninfo, struct err 
 }
 
 // If the scenario breaks the network in the kernel, connects the collector over the virtual network
-// instead of the server's socket.
+// instead of the server's socket. That network is on this machine, so nothing is encrypted.
 static bool route_through_kernel(struct run *r, struct buf *conninfo, struct err *e)
 {
     // A standby listens beside its primary, so the conninfo has both ports and needs two hosts.
@@ -203,7 +203,7 @@ bool run_start_collector(struct run *r, struct err *e)
         // hang without it, and one that expects none must not be written to.
         .sender = leased.on || queue_is_answered(r) ? &r->scenario->collector.sender : NULL,
         .seed = r->scenario->seed,
-        // A cable of its own (through: kernel), or the network of a cluster's clients.
+        // The virtual network of `through: kernel`, or the network of a cluster's clients.
         .net = r->context.net ? r->context.net : r->server.clients,
         .jobs = scenario_is_queue(r->scenario),
         .dir = r->queue.manifest.dir[0] ? r->queue.manifest.dir : NULL,

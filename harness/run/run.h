@@ -180,7 +180,7 @@ MUST_USE bool run_drain(struct run *r, struct err *e);
 // soak.c: from one segment of a soak to the next. If another segment follows and this one came to
 // rest (`rested`), run_prepare_next fills in next_segment: the collector keeps running, and only
 // its log ends. run_continues returns true when that was done and every token of this segment is
-// settled. run_begin_next then makes the run that of the next segment.
+// settled. run_begin_next then turns the run into the run of the next segment.
 MUST_USE bool run_prepare_next(struct run *r, bool rested, struct err *e);
 bool run_continues(const struct run *r);
 MUST_USE bool run_begin_next(struct run *r, struct err *e);

@@ -14,7 +14,7 @@
 #include "run/runner.h"
 
 static const int64_t job_limit_ns = 240 * NS_PER_S; // far more than any run of a few seconds takes
-static const int64_t end_limit_ns = 40 * NS_PER_S;
+static const int64_t end_limit_ns = 40 * NS_PER_S;  // a worker first ends its run and its server
 static const int64_t poll_ns = 100 * NS_PER_MS;
 
 // A worker starts a new server after this many runs, because a server's folder grows with its WAL

@@ -94,8 +94,8 @@ void run_free_segment(struct run *r)
     r->end = (struct end_facts){0};
 }
 
-// Makes the run that of the next segment. The tables of accounts and tokens are emptied, as if an
-// application had dropped old rows. The queue's own state, such as its cursor, stays.
+// Turns the run into the run of the next segment. The tables of accounts and tokens are emptied, as
+// if an application had dropped old rows. The queue's own state, such as its cursor, stays.
 bool run_begin_next(struct run *r, struct err *e)
 {
     r->carried_processes = count_living_processes(&r->next_segment.log);

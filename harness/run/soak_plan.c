@@ -27,7 +27,7 @@ static bool has_backlog(const struct scenario *s)
     return false;
 }
 
-static bool ends_collector(const struct scenario *s)
+static bool uses_for_rest(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
         if (s->faults[i].for_ns == FOR_REST)
@@ -36,12 +36,13 @@ static bool ends_collector(const struct scenario *s)
     return false;
 }
 
-// Returns what the scenario has that does not go with --soak; NULL: nothing.
+// Returns what the scenario has that does not go with --soak; NULL: nothing. All collectors must
+// run on into the next segment, or be started again.
 static const char *unsoakable_part(const struct scenario *s)
 {
     return scenario_is_queue(s)    ? "a queue of another kind"
            : has_backlog(s)        ? "a backlog, because its collector runs already"
-           : ends_collector(s)     ? "a fault with `for: rest`"
+           : uses_for_rest(s)      ? "a fault with `for: rest`"
            : !s->collector.restart ? "collector.restart: false"
                                    : NULL;
 }

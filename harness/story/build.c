@@ -170,7 +170,7 @@ static bool build_fault(struct build *b, struct event *event, struct err *e)
     r->spec = &b->t->scenario.faults[fault.spec];
     // `left` is known if the event has the word, even with `never`.
     r->left_known = event_has(b->source, "left");
-    r->undone = true;
+    r->undone = true; // in a story, no fault is still at work
     append(&plan->faults, &faults, &fault, sizeof fault);
     return true;
 }

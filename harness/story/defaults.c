@@ -44,15 +44,15 @@ static void complete_by_context(struct event *e, const struct default_context *u
         event_default(e, "until", STORY_START_NS + u->run_ns);
         break;
     // Without `until`, the process lives to the end of the run. By default the harness asked it to
-    // end, unless it has an exit code.
+    // end, unless the event has `until` and an exit code.
     case EVENT_PROCESS:
         ends = event_has(e, "until");
         event_default(e, "until", STORY_START_NS + u->run_ns + END_GRACE_NS);
         event_default(e, "asked", !ends || event_has(e, "signal"));
         break;
     case EVENT_TOKEN:
-        event_default(
-            e, "unknown", TXN_COMMITTED); // the field is the outcome, which has four words
+        // `unknown` is one of the four words that fill the outcome.
+        event_default(e, "unknown", TXN_COMMITTED);
         sent = event_has(e, "due") && e->token.record.outcome != TXN_NOT_SENT &&
                e->token.record.outcome != TXN_NOT_NEEDED;
         event_default(e, "at", sent ? e->token.due_ns : 0);
@@ -133,6 +133,7 @@ struct event row_event(const struct ledger_token *token, const struct ledger_tok
     struct event e = {.kind = EVENT_ROW, .row = *token};
 
     event_set_all(&e);
+    // 0 is what the word `unread` fills in: nothing is known of the columns.
     e.row.row = token->row ? token->row ^ without->row : 0;
     if (token->row == without->row)
         event_unset(&e, "changed");

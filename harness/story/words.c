@@ -87,7 +87,7 @@ static bool read_ms(const struct origin *at, const char *word, int64_t *ns, stru
     const char *p = word + (*word == '-');
     int64_t value = 0, unit = NS_PER_MS;
 
-    // TIME_MAX keeps the sum of all times of a story within 64 bits.
+    // A number beyond TIME_MAX is refused below. The loop ends there, before `value` overflows.
     for (; isdigit((unsigned char)*p) && value <= TIME_MAX; p++)
         value = value * 10 + (*p - '0') * NS_PER_MS;
     if (*p == '.' && isdigit((unsigned char)p[1]))

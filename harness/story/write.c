@@ -173,7 +173,8 @@ static void write_gap(struct writer *w, uint32_t first, uint32_t last)
     }
 }
 
-// Fills each gap between the numbers of kept tokens, if the tokens keep their numbers.
+// Writes the tokens that are not kept, up to the last kept one, as `unneeded` (write_gap). Tokens
+// with new numbers have no gaps between them.
 static void write_gaps(struct writer *w)
 {
     uint32_t after = 0; // the first token that is not written yet

@@ -31,7 +31,7 @@ static bool is_kept(
     const struct writer *w, enum event_kind kind, const char *records, size_t count, size_t i)
 {
     struct event event = {.kind = kind};
-    int64_t at_ns, ended_ns;
+    int64_t at_ns, sent_ns;
 
     memcpy(event.record, records + i * vocabulary[kind].size, vocabulary[kind].size);
     at_ns = event_time(&event);
@@ -48,10 +48,11 @@ static bool is_kept(
         return is_inside(w, at_ns, i + 1 == count ? CLOCK_NEVER : w->h->sessions[i + 1]);
     case EVENT_PROBE:
     case EVENT_FLUSH:
-        ended_ns = at_ns + event.probe.stall_ns;
+        sent_ns = at_ns + event.probe.stall_ns;
+        // Without an answer it has no length that could be too short for a stall.
         if (event.probe.took_ns == CLOCK_NEVER)
-            return is_inside(w, at_ns, ended_ns);
-        return is_stall(w, at_ns, ended_ns + event.probe.took_ns);
+            return is_inside(w, at_ns, sent_ns);
+        return is_stall(w, at_ns, sent_ns + event.probe.took_ns);
     case EVENT_STALL:
         return is_stall(w, at_ns, event.stall.until_ns);
     case EVENT_HOLD:

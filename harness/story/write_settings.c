@@ -95,10 +95,12 @@ static void write_map(const struct node *n, const char *path, struct buf *out)
 static void write_setting(const struct node *n, const char *path, struct buf *out)
 {
     // override_apply takes the values of keys with free names as they are, without quotes.
-    bool verbatim = strncmp(path, "collector.env.", 14) == 0 ||
-                    strncmp(path, "postgres.settings.", 18) == 0 ||
-                    strncmp(path, "expect.", 7) == 0 || strncmp(path, "allow.", 6) == 0;
+    static const char *const free_names[] = {
+        "collector.env.", "postgres.settings.", "expect.", "allow."};
+    bool verbatim = false;
 
+    for (size_t i = 0; i < sizeof free_names / sizeof *free_names; i++)
+        verbatim = verbatim || strncmp(path, free_names[i], strlen(free_names[i])) == 0;
     buf_printf(out, "set %s=", path);
     if (n->kind == NODE_SCALAR) {
         write_scalar(n, verbatim, out);
