@@ -244,8 +244,8 @@ static void add_trial_sums(struct result *r, const struct trial_result *t, const
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         bool counts = !metrics[id].invariant || t->broken[id];
-        // Metrics after METRIC_HOLDS that are no invariants are not added: most of them are
-        // percentiles and rates, which have no sum.
+        // The metrics up to METRIC_HOLDS are counts. Of those after it only the invariants are
+        // added, because most others are percentiles and rates, which have no sum.
         if (isnan(t->values[id]) || (!metrics[id].invariant && id > METRIC_HOLDS))
             continue;
         r->values[id] = (isnan(r->values[id]) ? 0 : r->values[id]) + (counts ? t->values[id] : 0);

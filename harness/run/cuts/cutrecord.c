@@ -5,6 +5,9 @@
 #include "base/utf8.h"
 #include "report/files/parse_json.h"
 
+// The key of a trial's planned cuts. The line of the trial without any cut does not have it.
+#define PLANNED_KEY "was"
+
 // The FNV-1a hash of the cuts' text.
 uint64_t cutrecord_number(const struct trial_cuts *cuts)
 {
@@ -74,7 +77,7 @@ static json_t *result_json(const struct trial_result *r)
 json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *planned,
     const struct trial_cuts *cuts, const struct trial_result *r)
 {
-    return json_pack("{s:I, s:o, s:o, s:o}", "n", (json_int_t)item, "was", cuts_json(planned),
+    return json_pack("{s:I, s:o, s:o, s:o}", "n", (json_int_t)item, PLANNED_KEY, cuts_json(planned),
         "cuts", cuts_json(cuts), "result", result_json(r));
 }
 
@@ -144,8 +147,8 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 
     *r = (struct trial_result){.ran = true, .reached = (int)parse_integer(from, "reached")};
     parse_text(from, "verdict", verdict, sizeof verdict);
-    // The record may come from another machine, so its words are checked, and `reached`, which says
-    // how many of the times are read.
+    // The record may come from another machine, so an unknown verdict is refused, and a `reached`
+    // that is impossible: it is used as the number of entries of cut_ns.
     while (r->verdict <= VERDICT_MISSED && strcmp(verdict_name(r->verdict), verdict) != 0)
         r->verdict++;
     if (r->verdict > VERDICT_MISSED || r->reached < 0 || r->reached > POINTS_CUTS_MAX)
@@ -160,8 +163,22 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
     return true;
 }
 
-// True when the line belongs to this item and has this key. A trial with cuts has the key "was"
-// (its planned cuts), the trial without any cut has "uncut".
+// A trial that was read from its line.
+struct taken {
+    struct trial_cuts planned, cuts; // as planned, and those of the last try
+    struct trial_result result;
+};
+
+// Reads the line of a trial with cuts; false when it is not valid.
+static bool read_trial(const json_t *line, struct taken *t)
+{
+    return read_cuts(json_object_get(line, PLANNED_KEY), &t->planned) &&
+           read_cuts(json_object_get(line, "cuts"), &t->cuts) &&
+           read_trial_result(json_object_get(line, "result"), &t->result);
+}
+
+// True when the line belongs to this item and has this key: PLANNED_KEY for a trial with cuts,
+// "uncut" for the trial without any cut.
 static bool is_item_line(const json_t *line, uint64_t item, const char *key)
 {
     return json_object_get(line, key) && parse_integer(line, "n") == (int64_t)item;
@@ -171,34 +188,32 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
     struct trial_cuts *cuts, struct trial_result *r)
 {
     json_t *wanted FREED_BY(json_decrefp) = cuts_json(planned), *line;
+    struct taken t;
     bool found = false;
     size_t i;
 
     json_array_foreach(record->lines, i, line)
     {
         // If several lines are about the same trial, the first that can be read counts.
-        if (!found && is_item_line(line, item, "was") &&
-            json_equal(json_object_get(line, "was"), wanted))
-            found = read_cuts(json_object_get(line, "cuts"), cuts) &&
-                    read_trial_result(json_object_get(line, "result"), r);
+        if (!found && is_item_line(line, item, PLANNED_KEY) &&
+            json_equal(json_object_get(line, PLANNED_KEY), wanted))
+            found = read_trial(line, &t);
+    }
+    if (found) {
+        *cuts = t.cuts;
+        *r = t.result;
     }
     return found;
 }
 
 // --- all lines of an item ---------------------------------------------------------------
 
-// A trial that was read from its line.
-struct taken {
-    struct trial_cuts planned, cuts; // as planned, and those of the last try
-    struct trial_result result;
-};
-
 static int compare_numbers(int a, int b)
 {
     return (a > b) - (a < b);
 }
 
-// Sorts as points_make and points_add_pairs do: single cuts by kind, then the pairs.
+// Sorts single cuts by kind, as points_make does, then the pairs.
 static int by_cuts(const void *a, const void *b)
 {
     const struct trial_cuts *x = &((const struct taken *)a)->planned,
@@ -219,10 +234,7 @@ static int by_cuts(const void *a, const void *b)
 static bool take_trial(struct taken **all, size_t *count, const json_t *line, struct err *e)
 {
     memory_grow(all, *count, 1, sizeof **all);
-    struct taken *t = &(*all)[(*count)++];
-    return (read_cuts(json_object_get(line, "was"), &t->planned) &&
-               read_cuts(json_object_get(line, "cuts"), &t->cuts) &&
-               read_trial_result(json_object_get(line, "result"), &t->result)) ||
+    return read_trial(line, &(*all)[(*count)++]) ||
            err_set(e, ERR_USAGE, "an entry of the record does not describe a trial");
 }
 
@@ -247,8 +259,8 @@ static bool read_messages(struct transcript *t, const json_t *list, struct err *
     return true;
 }
 
-// Fills in the points and results from the trials, which must be sorted by by_cuts, so that the
-// merged report has the same order as the report of a single machine.
+// Fills in the points and results from the trials. They must be sorted by by_cuts, because struct
+// points has single cuts by kind, then the pairs.
 static void fill_cutrecord(struct cutrecord *r, const struct taken *all, size_t count)
 {
     r->points.items = memory_zeroed(count, sizeof *r->points.items);
@@ -273,22 +285,22 @@ static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
 bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t item, struct err *e)
 {
     struct taken *all FREED_BY(memory_free) = NULL;
-    bool ok = true, any = false;
+    bool ok = true, has_uncut = false;
     size_t count = 0, i;
     json_t *line;
 
     json_array_foreach(record->lines, i, line)
     {
-        if (ok && is_item_line(line, item, "was"))
+        if (ok && is_item_line(line, item, PLANNED_KEY))
             ok = take_trial(&all, &count, line, e);
         // Every shard has made a trial without any cut. They differ only in their times, so the
         // first one is taken.
-        if (ok && !any && is_item_line(line, item, "uncut")) {
-            any = true;
+        if (ok && !has_uncut && is_item_line(line, item, "uncut")) {
+            has_uncut = true;
             ok = take_uncut(r, line, e);
         }
     }
-    if (ok && !any)
+    if (ok && !has_uncut)
         ok = err_set(e, ERR_SKIP, "no shard has begun with it");
     if (count > 0)
         qsort(all, count, sizeof *all, by_cuts);

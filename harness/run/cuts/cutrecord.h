@@ -35,11 +35,11 @@ struct cutrecord {
 };
 
 // Fills in a zeroed struct. The caller frees what it owns, also on failure. ERR_SKIP when the
-// record has no line of the item.
+// record has no trial without any cut, with which each shard begins the item.
 MUST_USE bool cutrecord_take(
     struct cutrecord *r, const struct record *record, uint64_t item, struct err *e);
 
 // Finds the trial with these planned cuts, and fills in the cuts of its last try and its result.
-// Returns false when the record has no such trial.
+// Returns false, and fills in nothing, when the record has no such trial.
 bool cutrecord_find(const struct record *record, uint64_t item, const struct trial_cuts *planned,
     struct trial_cuts *cuts, struct trial_result *r);

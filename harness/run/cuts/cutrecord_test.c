@@ -64,11 +64,33 @@ static void test_impossible_number_of_cuts_is_refused(void **state)
     }
 }
 
+// A trial of which the record has only broken lines is tried again, with the cuts as they were.
+static void test_broken_line_is_not_found(void **state)
+{
+    struct record record = {.lines = json_array()};
+    struct trial_cuts found = cuts;
+    const struct trial_cuts none = {0};
+
+    result = (struct trial_result){.reached = POINTS_CUTS_MAX + 1};
+    json_array_append_new(record.lines, cutrecord_trial(ITEM, &cuts, &cuts, &result));
+    json_array_append_new(record.lines, cutrecord_trial(ITEM, &cuts, &none, &result));
+    assert_false(cutrecord_find(&record, ITEM, &cuts, &found, &result));
+    assert_memory_equal(&found, &cuts, sizeof cuts);
+    assert_false(result.ran);
+
+    result = (struct trial_result){.reached = 1};
+    json_array_append_new(record.lines, cutrecord_trial(ITEM, &cuts, &cuts, &result));
+    assert_true(cutrecord_find(&record, ITEM, &cuts, &found, &result));
+    assert_true(result.ran && result.reached == 1);
+    json_decref(record.lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trial_comes_back),
         cmocka_unit_test(test_impossible_number_of_cuts_is_refused),
+        cmocka_unit_test(test_broken_line_is_not_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

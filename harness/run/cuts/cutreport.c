@@ -2,7 +2,7 @@
 
 #include <stdarg.h>
 
-#define WORST_SHOWN 10
+#define POINTS_SHOWN 10
 #define STATEMENT_SHOWN 50
 
 // With a pass, some points may be without a verdict: two, or 2% of all if that is more. Each of
@@ -136,8 +136,8 @@ static void print_cut_kinds(const struct cutreport *c)
             k.sums[METRIC_UNPLANNED_EXIT], cutkinds_others(k.sums, others));
 }
 
-// Prints the result of a trial behind its cuts: that a message never came, why it is inconclusive,
-// which invariants it broke, and an example of a broken one.
+// Prints the result of a trial, on the line that already names its cuts: that a message never came,
+// why the trial is inconclusive, which invariants it broke, and an example of a broken one.
 static void print_trial(const struct trial_result *r, bool reached)
 {
     const char *example = cutkinds_example(r), *mark = ": ";
@@ -196,11 +196,11 @@ static size_t print_points(
     return left_out;
 }
 
-// Prints the kinds of message, a summary, and up to WORST_SHOWN points: those that broke an
+// Prints the kinds of message, a summary, and up to POINTS_SHOWN points: those that broke an
 // invariant, then those that were not judged.
 static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
 {
-    size_t left = WORST_SHOWN;
+    size_t left = POINTS_SHOWN;
 
     print_cut_kinds(c);
     printf("  %zu %s tried in %.0f s, %zu reached, %zu broke an invariant\n", n->tried,
@@ -222,8 +222,7 @@ static void print_cut_report(
 
     printf("%s, %s: %s\n", c->scenario->name,
         c->how->action == ACTION_KILL ? "every kill" : "every cut", verdict_name(v->verdict));
-    // If the collector fails without a cut, that is the whole result, and there are no cuts to
-    // print.
+    // No cut was tried if the collector failed without one, or if this shard has nothing to try.
     if (n->tried > 0) {
         print_cuts(c, n);
     } else {
@@ -242,19 +241,25 @@ static void print_cut_report(
 
 // --- the outcome and the whole report -----------------------------------------------------
 
+// Returns the number of cases in the trials that broke the invariant.
+static double sum_cases(const struct cutreport *c, enum metric_id id)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < c->points->count; i++)
+        sum += c->results[i].broken[id] ? c->results[i].values[id] : 0;
+    // If no cut was tried, the trial without any cut is the whole result.
+    if (c->points->count == 0 && c->uncut->broken[id])
+        sum = c->uncut->values[id];
+    return sum;
+}
+
 static void tell_cut_outcome(
     const struct cutreport *c, const struct cutverdict *v, struct run_outcome *outcome)
 {
-    double lost = 0, duplicated = 0;
-
-    for (size_t i = 0; i < c->points->count; i++) {
-        const struct trial_result *r = &c->results[i];
-        lost += r->broken[METRIC_LOST] ? r->values[METRIC_LOST] : 0;
-        duplicated += r->broken[METRIC_DUPLICATED] ? r->values[METRIC_DUPLICATED] : 0;
-    }
     outcome->verdict = v->verdict;
-    outcome->lost = lost;
-    outcome->duplicated = duplicated;
+    outcome->lost = sum_cases(c, METRIC_LOST);
+    outcome->duplicated = sum_cases(c, METRIC_DUPLICATED);
     snprintf(outcome->folder, sizeof outcome->folder, "%s", c->folder->path);
 }
 

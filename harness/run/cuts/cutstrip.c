@@ -85,6 +85,7 @@ json_t *cutstrip_json(const struct cutreport *c)
 {
     json_t *messages = json_array();
 
+    // If nothing was tried, the messages have no results to draw.
     for (size_t i = 0; c->points->count > 0 && i < c->transcript->count; i++)
         json_array_append_new(messages, message_json(c, &c->transcript->entries[i]));
     return json_pack("{s:s, s:o, s:o, s:o}", "action",

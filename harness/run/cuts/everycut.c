@@ -223,7 +223,7 @@ static void keep_own_points(struct cuts *c)
 }
 
 // Learns the messages from trials without a cut, and makes a point on each side of each message.
-// There are no points when the collector fails without a cut.
+// There are no points when the collector does not pass without a cut.
 static bool learn_messages(struct cuts *c, struct err *e)
 {
     struct trial_tally known, seen;

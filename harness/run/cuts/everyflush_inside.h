@@ -91,10 +91,10 @@ struct flushes {
     struct flush_workload workload;
     struct subject *subject; // the collectors of the workload
     struct command command;
-    struct state *states;
-    struct flush_trial_result *results;
-    uint64_t count;
-    int64_t took_ns;
+    struct state *states;               // owned; one for each flush, and one for the end
+    struct flush_trial_result *results; // owned; one for each of the states
+    uint64_t count;                     // number of the states
+    int64_t took_ns;                    // time of all trials together
 };
 
 // Writes the files of the result folder, prints the summary and fills the outcome.

@@ -4,7 +4,7 @@
 #include "report/files/junit.h"
 #include "report/report.h"
 
-#define WORST_SHOWN 10
+#define STATES_SHOWN 10
 
 static unsigned count_unstartable(const struct flush_trial_result *r)
 {
@@ -121,10 +121,10 @@ static void print_flush_repeat(const struct flushes *f)
         printf("  repeat      %s\n", command.data);
 }
 
-// Prints the first WORST_SHOWN states with a failure.
-static void print_worst(const struct flushes *f)
+// Prints the first STATES_SHOWN states with a failure.
+static void print_failed_states(const struct flushes *f)
 {
-    for (uint64_t i = 0, shown = 0; i < f->count && shown < WORST_SHOWN; i++) {
+    for (uint64_t i = 0, shown = 0; i < f->count && shown < STATES_SHOWN; i++) {
         const struct flush_trial_result *r = &f->results[i];
         if (!is_bad(r))
             continue;
@@ -143,7 +143,7 @@ static void print_worst(const struct flushes *f)
 
 // Prints how long before the cut the oldest vanished token was acknowledged. With
 // synchronous_commit = off PostgreSQL documents such a window of loss.
-static void print_window(const struct flushes *f)
+static void print_loss_window(const struct flushes *f)
 {
     int64_t oldest_ns = 0;
 
@@ -193,8 +193,8 @@ static void print_flushes(const struct flushes *f, enum verdict verdict)
         printf("  %-12s %7" PRIu64 " %7" PRIu64 "  %s\n", failures[k].name, states, sum,
             failures[k].help);
     }
-    print_window(f);
-    print_worst(f);
+    print_loss_window(f);
+    print_failed_states(f);
     printf("  result      %s\n", f->folder.path);
     if (verdict != VERDICT_PASS)
         print_flush_repeat(f);

@@ -191,8 +191,9 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
     return sql_exec(conn, indexes, e);
 }
 
-// Examines the database. Data that the server cannot read, or that makes the server crash, counts
-// as damage. Returns the connection, or NULL when there is none.
+// Notes in `f` which tokens are in the database and, in leased mode, which have an end, and looks
+// for damage. Data that the server cannot read, or that makes the server crash, counts as damage,
+// too. Returns the connection, or NULL when there is none.
 static PGconn *examine_database(const struct flush_trial_setting *setting,
     const struct flush_workload *workload, struct token_facts *f, struct flush_trial_result *r)
 {

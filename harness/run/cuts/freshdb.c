@@ -68,7 +68,7 @@ void freshdb_close(struct freshdb *db)
     struct err ignored;
 
     if (db->admin && !drop_freshdb(db, &ignored)) {
-        // Nothing to do: the database disappears with the server.
+        // Nothing to do: copy_template drops a database that an earlier command has left.
     }
     PQfinish(db->admin);
     db->admin = NULL;

@@ -113,8 +113,8 @@ static bool kill_trial_collector(struct subject *subject)
     return true;
 }
 
-// The hook of proxy_at_cut: kills the collector if the trial is to, and records the fault. It runs
-// in the proxy's thread, while the connection is still open.
+// The hook of proxy_at_cut: kills the collector with ACTION_KILL, and records the fault. It runs in
+// the proxy's thread, while the connection is still open.
 static void at_cut(void *arg, size_t cut)
 {
     struct trial *t = arg;
@@ -194,8 +194,9 @@ static bool pause_for(int64_t ns, struct err *e)
 
 // Notes when a collector has returned after a cut: when as many connections as before the cut are
 // open and all have been idle for quiet_ns. By then it has looked for waiting tokens and must
-// listen for later ones. Its first line is no sign of its return: a collector that looks before it
-// listens may miss a token that comes in between, and would be excused for that.
+// listen for later ones. Its first line must not be the sign of its return: a collector that looks
+// before it listens misses a token that is committed in between. It writes no line then, so it
+// would never count as returned, and the fault would excuse the missed token.
 static void note_return(struct trial *t)
 {
     size_t cuts = proxy_cuts(t->fixture->proxy, NULL);
@@ -345,7 +346,8 @@ static void end_trial_collector(struct trial *t)
     t->ledger.load_end_ns = clock_now_ns();
     t->ledger.drain_end_ns = t->ledger.load_end_ns;
     subject_stop(t->subject, collector_end_ns);
-    // The watch ends only now, because the time that the collector takes to end is judged, too.
+    // The samples of its wait for a processor end only now, because the time that it takes to end
+    // is judged, too.
     observers_end_starved(&t->observers, &t->ledger);
     int64_t deadline = clock_now_ns() + links_close_ns;
     while (proxy_counts(t->fixture->proxy).links > 0 && clock_now_ns() < deadline)
