@@ -190,8 +190,9 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     }
     if (end->step == RETURNING && !return_all(c, e))
         return false;
-    // The database has to record what we gave back, or others free it only after the grace. There
-    // may be no session, so we try for LEAVE_NS only.
+    // The database has to record what we gave back, or others free it only after the grace. Of a
+    // session that was lost it may hold more rows for us, which the answer to in_doubt shows. There
+    // may be no session at all, so we try for LEAVE_NS only.
     if (end->step == LEAVING)
         *done =
             c->now_ns >= end->at_ns || (c->state == SERVE && c->in_doubt.step == DOUBT_CLEARED &&

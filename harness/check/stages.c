@@ -68,9 +68,9 @@ static bool is_backlog_rest(const struct catching_up *c, int64_t ended_ns, int64
     return c->last_ns < ended_ns || first_ns <= c->last_ns;
 }
 
-// True when a fault held up the line, and the process has written no short line since. Then the
-// line's first token, acknowledged at first_ns, was there before the fault's end, or the line looks
-// early (`early`) and may hold the rest of what waited then.
+// True when a fault held up the line: the line's first token, acknowledged at first_ns, was there
+// before the fault's end, or the line looks early (`early`) and may hold the rest of what waited
+// then. A fault no longer counts when the process has written a short line since its end.
 static bool waited_for_fault(const struct ledger *l, const struct line_record *line,
     const struct catching_up *c, int64_t first_ns, bool early)
 {

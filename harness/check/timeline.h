@@ -116,7 +116,7 @@ int64_t timeline_strike_takes_ns(const struct strike *k, int64_t *done_ns, int64
 struct cause timeline_disturbed_by(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns when the last disturbance of this instance that began before until_ns is over; INT64_MIN:
+// Returns when all disturbances of this instance that began before until_ns are over; INT64_MIN:
 // there was none. A disturbance is a span that excuses the instance, a strike on it until the
 // instance is back, or a slow fault until what it delayed has arrived. instance EVERY: all strikes
 // count, and of the spans only those that excuse all instances.

@@ -186,12 +186,11 @@ static void print_tune_results(const struct tuning *t)
     print_heat_maps(&t->tune, terminal_colours(STDOUT_FILENO), &text);
     tune_print_recommendation(&t->tune, &text);
     tune_print_model(&t->tune, &text);
-    buf_printf(&text, "  results     %s/tune.html\n", t->out);
     fwrite(text.data, 1, text.len, stdout);
 }
 
-// Judges all pairs, writes the files and prints the recommendation, with a text on how the load
-// fits MAILROOM_BUDGET.
+// Judges all pairs, prints the recommendation, with a text on how the load fits MAILROOM_BUDGET,
+// and writes the files.
 static bool tell_recommendation(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
@@ -200,11 +199,13 @@ static bool tell_recommendation(struct tuning *t, struct err *e)
     tune_judge(&t->tune);
     bool ok = tell_budget(t, &budget, e);
     t->tune.budget = buf_str(&budget);
-    ok = ok && write_folder(t, e) && write_queries(t, e);
-    // The terminal comes before the files that options name, so that a recommendation that took
-    // hours is not lost when a disk is full.
+    // The terminal comes before the files, so that a recommendation that took hours is not lost
+    // when a disk is full.
     if (ok)
         print_tune_results(t);
+    ok = ok && write_folder(t, e) && write_queries(t, e);
+    if (ok)
+        printf("  results     %s/tune.html\n", t->out);
     ok = ok && write_tune_file("markdown", o->markdown, export_markdown, &t->tune, e) &&
          write_tune_file("json", o->json_file, export_json, &t->tune, e) &&
          write_tune_file("csv", o->csv, export_csv, &t->tune, e);

@@ -188,6 +188,7 @@ static void examine_functions(struct patient *p)
             " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
             " 'cursors', 'owners', 'deliveries', 'budgets', 'attempts', 'runs', 'dead_letters']) "
             "AS t WHERE to_regclass(t) IS NOT NULL"
+            // A dump without rights lost all rights on a table, so one shows that they are there.
             " AND NOT has_any_column_privilege(owner, to_regclass(t), 'SELECT, INSERT')"
             " UNION ALL SELECT name || ' may not call ' || f.proname FROM pg_proc AS f"
             // Two of the functions that the others call. mailroom_secure() grants all of them at
@@ -195,6 +196,7 @@ static void examine_functions(struct patient *p)
             " WHERE f.oid IN (to_regproc('mailroom_walk'), to_regproc('mailroom_untaken'))"
             " AND NOT has_function_privilege(owner, f.oid, 'EXECUTE')) AS w (what)",
             lacks, sizeof lacks) ||
+        // The functions set row_security = off: a table that would hide rows makes them fail.
         !patient_ask(p, p->first,
             "SELECT coalesce(string_agg(DISTINCT c.relname, ', '), '') FROM (SELECT DISTINCT r.oid,"
             " r.rolsuper OR r.rolbypassrls" FROM_QUEUE_FUNCTIONS
