@@ -132,7 +132,7 @@ static void set_healthcheck(struct command *c, const struct scenario *s)
 }
 
 // Sets the batch timeout: one value or, when the scenario has adaptive_from, a range.
-static void set_window_settings(struct command *c, const struct scenario *s)
+static void set_batch_timeout(struct command *c, const struct scenario *s)
 {
     static const char name[] = "MAILROOM_BATCH_TIMEOUT";
     long long longest_ms = s->collector.batch_timeout_ns / NS_PER_MS;
@@ -184,7 +184,7 @@ static bool make_env(
     child_env_set(&c->env, "MAILROOM_DATABASE_URL", conninfo);
     child_env_set(&c->env, "MAILROOM_SECRET_KEY", hex);
     set_number_setting(c, "MAILROOM_BATCH_LIMIT", s->collector.batch_limit);
-    set_window_settings(c, s);
+    set_batch_timeout(c, s);
     set_dequeue(c, s);
     set_healthcheck(c, s);
     return set_server(c, conninfo, e);

@@ -48,7 +48,7 @@ struct reading {
     int64_t empty_ns;  // when the pipe was last found empty before the latest bytes were read
     size_t seen_bytes; // number of the first bytes of `pending` that were in the pipe, or read, by
                        // seen_ns; 0: unknown
-    int64_t seen_ns;
+    int64_t seen_ns;   // when the process got its first signal that can end it
 };
 
 // Moves the whole lines from `pending` to the log.

@@ -43,8 +43,8 @@ void serve_fail(struct subject *s, const struct err *failure)
     pthread_mutex_unlock(&s->lock);
 }
 
-// Closes the descriptor of an instance's sender if another thread or its own death has ended it:
-// only this thread may do that. Returns the sender's mood.
+// Closes the descriptor of an instance's sender if the sender died, or a fault has killed it. Only
+// this thread may close it. Returns the sender's mood.
 static enum sender_mood update_sender(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);
@@ -56,7 +56,8 @@ static enum sender_mood update_sender(struct subject *s, struct instance *in)
 }
 
 // Returns what is known of the time of the bytes in `pending`: they are read now, and were written
-// after the pipe was last found empty. Some of them may have been seen in it before now.
+// after the pipe was last found empty. The first of them may have been seen in it already, when the
+// process was signalled.
 static struct reading reading_of(struct subject *s, struct instance *in, int64_t now)
 {
     uint64_t before = atomic_load(&in->read) - in->pending.len; // number of bytes read before those
@@ -65,8 +66,8 @@ static struct reading reading_of(struct subject *s, struct instance *in, int64_t
     pthread_mutex_lock(&s->lock);
     struct reading reading = {.read_ns = now,
         .empty_ns = in->empty_ns,
-        .seen_bytes = in->seen_bytes > before ? (size_t)(in->seen_bytes - before) : 0,
-        .seen_ns = in->seen_ns};
+        .seen_bytes = in->written_bytes > before ? (size_t)(in->written_bytes - before) : 0,
+        .seen_ns = in->signalled_ns};
     pthread_mutex_unlock(&s->lock);
     return reading;
 }

@@ -33,10 +33,10 @@ struct instance {
     struct buf pending;
     int64_t empty_ns;           // when the output was last found empty; belongs to the thread
     atomic_uint_least64_t read; // bytes that were read from this process
-    uint64_t seen_bytes;        // bytes that the process had written at seen_ns; under the lock
-    int64_t seen_ns;            // when the process got its first signal that can end it; 0: none
-                                // yet; under the lock
-    int64_t restart_at_ns;      // CLOCK_NEVER: no start is planned
+    uint64_t written_bytes; // bytes that the process had written at signalled_ns; under the lock
+    int64_t signalled_ns;   // when the process got its first signal that can end it; 0: none
+                            // yet; under the lock
+    int64_t restart_at_ns;  // CLOCK_NEVER: no start is planned
     int exits_without_line;
     bool output_ended; // nothing more is read from the output: the process closed it, or the run
                        // ends because of it; belongs to the thread

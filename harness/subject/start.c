@@ -68,8 +68,8 @@ static bool enter_instance(
         in->closed = in->close_asked = in->sender_killed = in->termed = false;
         atomic_store(&in->read, 0);
         in->cpu_before_s = 0;
-        in->seen_bytes = 0;
-        in->seen_ns = 0;
+        in->written_bytes = 0;
+        in->signalled_ns = 0;
         // subject_stop told all processes to end before this one was known, so tell this one here.
         if (s->stopping) {
             s->reader.log.processes[in->process].asked = true;

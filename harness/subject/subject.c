@@ -29,10 +29,10 @@ static void note_written(struct instance *in)
     uint64_t read = atomic_load(&in->read);
     int waiting = 0;
 
-    if (in->seen_ns || in->out < 0 || ioctl(in->out, FIONREAD, &waiting) != 0)
+    if (in->signalled_ns || in->out < 0 || ioctl(in->out, FIONREAD, &waiting) != 0)
         return;
-    in->seen_bytes = read + (uint64_t)waiting;
-    in->seen_ns = clock_now_ns();
+    in->written_bytes = read + (uint64_t)waiting;
+    in->signalled_ns = clock_now_ns();
 }
 
 // Sends a signal to the process group of an instance. Called under the lock. False when the
@@ -262,8 +262,8 @@ struct subject_log *subject_log(struct subject *s)
     return &s->reader.log;
 }
 
-// Says why an order to begin a new log was not carried out in time.
-static void tell_unrest(struct log_order *o)
+// Fails an order to begin a new log that was not carried out in time, with the reason.
+static void fail_log_order(struct log_order *o)
 {
     char why[100] = "the harness was too busy to look";
 
@@ -295,7 +295,7 @@ bool subject_begin_log(struct subject *s, const struct subject_new_log *to, stru
         // This took too long. Take the order back, so that it is not carried out later.
         if (clock_now_ns() >= deadline && s->log_order) {
             s->log_order = NULL;
-            tell_unrest(&order);
+            fail_log_order(&order);
         }
         over = !s->log_order;
         pthread_mutex_unlock(&s->lock);

@@ -36,7 +36,7 @@ struct process_record {
 
 enum line_state {
     LINE_WHOLE,
-    LINE_TORN, // cannot be parsed, or has no newline though nothing cut its writer short
+    LINE_TORN, // cannot be parsed, or is an unfinished last line that is no LINE_TAIL
     LINE_TAIL, // the unfinished last line of a process that was asked to end and did not exit with
                // 0; delivers nothing
 };
