@@ -225,6 +225,8 @@ static void print_cut_report(
     // No cut was tried if the collector failed without one, or if this shard has nothing to try.
     if (n->tried > 0) {
         print_cuts(c, n);
+    } else if (v->verdict == VERDICT_PASS) {
+        printf("  this shard has nothing to try\n");
     } else {
         printf("  without any cut");
         print_trial(c->uncut, true);

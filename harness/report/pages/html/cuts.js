@@ -110,7 +110,8 @@ function cutSummary(messages) {
   const what = cutsAre();
   const list = byId('cut-groups'), groups = cutGroups(messages), shown = 5;
   byId('cut-count').textContent = tried === 0
-    ? 'The collector failed without any cut, so none was tried.'
+    ? result.verdict === 'pass' ? 'This shard has nothing to try.'
+      : 'The collector failed without any cut, so none was tried.'
     : `${broken} of ${tried} ${what} broke an invariant; ${reached} reached their message` +
       `${inconclusive ? `; ${inconclusive} inconclusive` : ''}.`;
   // The head of the page tells the first group.
