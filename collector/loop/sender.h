@@ -41,5 +41,6 @@ bool sender_ready(const struct collector *c); // true when the output could take
 bool sender_step(struct collector *c, struct err *e) MUST_USE;
 // Reads what the sender has written, and deals with its answers and its end.
 bool sender_serve(struct collector *c, struct err *e) MUST_USE;
-// Ends a sender that we started, if it runs still, and gives back its tokens without an answer.
+// Ends a sender that we started, if it runs still, and gives back those of its tokens that have no
+// answer.
 bool sender_lost(struct collector *c, struct err *e) MUST_USE;

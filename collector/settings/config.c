@@ -255,9 +255,15 @@ void config_fini(struct config *c)
     OPENSSL_cleanse(c, sizeof *c);
 }
 
-static const char *unit(const struct variable *s)
+static bool is_in_ms(const struct variable *s)
 {
-    return s->kind == MILLISECONDS || s->kind == WINDOW ? " ms" : "";
+    return s->kind == MILLISECONDS || s->kind == WINDOW;
+}
+
+// Returns the text after a number.
+static const char *unit_suffix(const struct variable *s)
+{
+    return is_in_ms(s) ? " ms" : "";
 }
 
 void config_help(FILE *out)
@@ -267,7 +273,7 @@ void config_help(FILE *out)
         fprintf(out, "  %s", s->name);
         if (s->default_text)
             fprintf(out, "=%s", s->default_text);
-        fprintf(out, "\n      %s%s\n", s->help, *unit(s) ? " (in ms)" : "");
+        fprintf(out, "\n      %s%s\n", s->help, is_in_ms(s) ? " (in ms)" : "");
     }
 }
 
@@ -276,9 +282,10 @@ void config_markdown(FILE *out)
     fprintf(out, "| variable | default | allowed | what it is |\n|---|---|---|---|\n");
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct variable *s = &settings[i];
-        fprintf(out, "| `%s` | %s%s | ", s->name, s->default_text ? s->default_text : "", unit(s));
+        fprintf(out, "| `%s` | %s%s | ", s->name, s->default_text ? s->default_text : "",
+            unit_suffix(s));
         if (s->kind >= VARIABLE_NUMBER)
-            fprintf(out, "%" PRId64 " to %" PRId64 "%s%s", s->min, s->max, unit(s),
+            fprintf(out, "%" PRId64 " to %" PRId64 "%s%s", s->min, s->max, unit_suffix(s),
                 s->kind == WINDOW ? ", or auto:LEAST..MOST" : "");
         else
             fprintf(out, "text");

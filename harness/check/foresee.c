@@ -38,7 +38,7 @@ int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan)
 
     for (size_t i = 0; i < plan->fault_count; i++) {
         const struct plan_fault *f = &plan->faults[i];
-        if (!strike_is_made_by(s, &s->faults[f->spec]))
+        if (f->busy || !strike_is_made_by(s, &s->faults[f->spec]))
             continue;
         judged_ns += clock_max(0, clock_min(f->at_ns, plan->load_ns) - done_ns);
         done_ns = clock_max(done_ns, clock_min(excused_until_ns(s, f), plan->load_ns));

@@ -108,7 +108,8 @@ static void simulate_look(struct sim *m, struct sim_instance *k)
     take_batch(m, k, all ? count : LIMIT);
 }
 
-// Writes the tokens that another has taken and not written yet; its own batch follows later.
+// Makes k write the tokens that another instance has taken and not written yet. k keeps its own
+// batch and writes it later.
 static void steal(struct sim *m, struct sim_instance *k)
 {
     for (int i = 0; i < m->instances; i++) {

@@ -70,7 +70,7 @@ static bool run_with_retries(const struct scenario *s, const struct options *o,
         if (outcome->verdict != VERDICT_INCONCLUSIVE || retries == o->run.retries ||
             t->record.merged || interrupt_signal())
             return true;
-        // JUnit has one case for each run, so only the last try is kept.
+        // junit.xml has one suite for each run, which is that of the last try.
         if (how->suites)
             buf_clear(how->suites);
         suite_hide(&t->table);
@@ -404,6 +404,7 @@ static bool open_record(struct tally *t, const struct scenario *scenarios, size_
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
 
+    // A merge makes no runs, which would make the folder.
     if ((o->merged && !path_make(o->out, e)) ||
         !command_record_about(about, o, scenarios, count, e) ||
         !command_record_open(

@@ -242,7 +242,7 @@ static bool fill_faults(struct field_run *f, struct err *e)
     return true;
 }
 
-// --- all of them ------------------------------------------------------------------------
+// --- all cells ----------------------------------------------------------------------------
 
 // Writes "not asked" or "not measured" into each cell that is still empty.
 static void label_empty_cells(struct field_run *f)

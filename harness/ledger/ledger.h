@@ -61,10 +61,9 @@ enum token_flags {
     TOKEN_PRESENT = 1 << 1, // in the database at the end of the run
     TOKEN_DEAD_LETTER = 1 << 2, // in dead_letters at the end of the run
     TOKEN_NAMED = 1 << 3,       // a torn line or a forged delivery names this token
-    TOKEN_WAITING = 1 << 4,  // at the end of the run it still waited: the cursor had not passed it
-                             // or, in the present schema, it was taken and not confirmed
-    TOKEN_UNMARKED = 1 << 5, // at the end of the run it was not taken, or taken and not
-                             // confirmed
+    // At the end of the run:
+    TOKEN_WAITING = 1 << 4,  // beyond the cursor. In the present schema: the same as TOKEN_UNMARKED
+    TOKEN_UNMARKED = 1 << 5, // not taken, or taken and not confirmed
     TOKEN_DEAD_LETTER_AGAIN = 1 << 6, // in dead_letters more than once
     TOKEN_SECRET_LOGGED = 1 << 7,     // its secret stands in a log of the collector
 };

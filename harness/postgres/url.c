@@ -126,8 +126,8 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
     if (strcmp(text, "busy") == 0)
         return err_set(
             e, ERR_SKIP, "another run of mailproof is using that server; wait until it has ended");
-    // url_close drops the roles that do not exist yet, because the run then makes them, and those
-    // that an earlier run has marked as its own.
+    // Lists the roles that url_close will drop: those that do not exist now, because this run makes
+    // them, and those that an earlier run has made and marked.
     return remove_left_databases(s, conn, e) &&
            sql_value(conn,
                "SELECT coalesce(string_agg(', ' || name, ''), '')"

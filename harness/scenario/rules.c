@@ -269,8 +269,8 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
 }
 
 // Refuses sender.dies for a queue: there the sender's answers end the handlers of its jobs, and a
-// handler cannot die without the consumer in which it runs. With dequeue: leased no queue is run,
-// so `dies` may stay.
+// handler cannot die without the consumer in which it runs. A leased scenario may have it: it is
+// skipped for queues anyway, because they promise no outcome (needs.c).
 static bool check_sender(const struct scenario *s, const struct node *collector, struct err *e)
 {
     if (s->collector.sender.dies == 0 || !scenario_is_queue(s) ||

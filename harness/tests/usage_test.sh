@@ -195,6 +195,17 @@ cmp "$place/a" "$place/b" || fail "the same seed gave two plans"
 grep -q '^# time is judged in 7.0 s of 20.0 s of load at least' "$place/a" || fail "the plan does not say what is judged"
 "$mailproof" plan --set collector.returns_within=100ms backend-kill-storm >"$place/a"
 grep -q '^# time is judged in 16.6 s of 20.0 s' "$place/a" || fail "the bound is not that of the scenario"
+# A fault that is left out, because another is at work, excuses nothing.
+cat >"$place/two.yaml" <<'END'
+name: two
+summary: two faults that collide
+load: [{for: 20s, rate: 50/s}]
+faults:
+  - {at: 5s, do: stop-server, for: 1s}
+  - {at: 5500ms, do: stop-server, for: 6s}
+END
+"$mailproof" plan "$place/two.yaml" >"$place/a"
+grep -q '^# time is judged in 17.0 s of 20.0 s' "$place/a" || fail "a fault that is left out excuses time"
 
 # A reader that goes away has read enough. An output that is lost is an error.
 "$mailproof" plan steady 2>"$place/err" | head -n 1 >/dev/null || fail "a reader went away: $(cat "$place/err")"

@@ -76,7 +76,7 @@ void tune_leave_out(struct tune *t, size_t keep);
 // known.
 bool tune_has_result(const struct tune *t);
 
-// True when every measured pair breaks an invariant.
+// True when there were runs, and every pair that was run broke an invariant or came to no result.
 bool tune_all_broken(const struct tune *t);
 
 // Prints the recommendation: whether runs are missing, which pair to take and why, what larger

@@ -5,8 +5,11 @@
 // or a lost session, or for B after a hang or a lost network, but not beyond the return of the
 // struck instance. The time counts from when one of the others is free; if that one is struck
 // before it has taken over, the time begins anew on its return. B is the shorter of MAILROOM_LEASE
-// (30 s) and the health-check interval + 5 s. The span ends early with a fresh line of another
-// instance.
+// (30 s) and the health-check interval + 5 s. The span ends early with a line of another instance
+// that holds a token whose COMMIT was sent after the strike.
+//
+// A fault on all instances that ended their sessions or processes excuses the same time, from its
+// end on. If it only may have ended their sessions, their return alone counts (returns.c).
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
@@ -48,8 +51,9 @@ static bool had_turn(const struct sources *s, const struct strike *k)
     return true;
 }
 
-// Returns when the first line was read that another instance wrote after the strike, with a token
-// whose COMMIT was sent after it; CLOCK_NEVER: there was none before until_ns.
+// Returns when the first line was read with which another instance shows that it has taken over: it
+// holds a token whose COMMIT was sent after the strike. CLOCK_NEVER: there was none before
+// until_ns.
 static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t until_ns)
 {
     for (size_t i = line_after(l->log, k->struck_ns);
@@ -64,8 +68,8 @@ static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t 
 
 // To take over, an instance must watch the struck one for needs_ns. Returns when the first of the
 // other instances begins to watch, at the earliest when the strike comes; CLOCK_NEVER: none does.
-// An instance that is struck while it watches begins anew when it is back. A strike after the
-// takeover does not count, because it has a span of its own.
+// An instance that is struck while it watches begins anew when it is back, unless another has taken
+// over by then: such a strike has a span of its own.
 static int64_t watch_begins_ns(const struct sources *s, const struct strike *k, int64_t needs_ns)
 {
     int64_t first_ns = CLOCK_NEVER;
@@ -74,7 +78,9 @@ static int64_t watch_begins_ns(const struct sources *s, const struct strike *k, 
         int64_t begins_ns = k->struck_ns;
         if (i == k->instance)
             continue;
-        // Strikes are in the order of time, so this loop follows strikes that overlap each other.
+        // Strikes are in the order of time. One that comes while the instance is away, by
+        // begins_ns, only lengthens its absence; one that comes while it watches makes it begin
+        // anew.
         for (size_t j = 0; j < s->timeline->strike_count && begins_ns != CLOCK_NEVER; j++) {
             const struct strike *other = &s->timeline->strikes[j];
             if (other->struck_ns > begins_ns + needs_ns)
@@ -137,11 +143,11 @@ void source_takeovers(struct sources *s)
         return;
     for (size_t i = 0; i < s->timeline->strike_count; i++) {
         const struct strike *k = &s->timeline->strikes[i];
-        bool lost = k->verb->ends == ENDS_SESSIONS || k->verb->ends == ENDS_PROCESSES;
+        bool turn_ended = k->verb->ends == ENDS_SESSIONS || k->verb->ends == ENDS_PROCESSES;
         // A strike on an instance that stood by changes nothing for the tokens.
         if (strike_is_taken_over(s, k) && had_turn(s, k))
             take_over(s, k);
-        else if (k->instance == EVERY && lost)
+        else if (k->instance == EVERY && turn_ended)
             take_over_from_all(s, k);
     }
 }
