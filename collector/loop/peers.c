@@ -116,7 +116,7 @@ static void watch_holder(struct collector *c, const PGresult *r, bool free)
 
 bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
 {
-    // Unless the answer says that the turn is ours, we ask again.
+    // Unless the answer below says something else, we ask again at once.
     c->turn.step = TURN_WATCH;
     c->turn.look_at_ns = c->now_ns;
     if (!session_check(r, e))

@@ -108,8 +108,8 @@ void settle_restart(struct collector *c)
     c->in_doubt = (struct in_doubt){.step = DOUBT_DUE};
     c->settle.holds_lock = false;
     c->settle.lock_count = c->settle.unlock_tag = 0; // locks end with their session
-    // The answer to the question of doubt names all our rows, also those that were to be given back
-    // or read again.
+    // The answers to the question of doubt (in_doubt.h) name all our rows, also those that were to
+    // be given back or read again.
     c->settle.giving_back = c->settle.alone = false;
     c->lines.reread_count = 0;
     c->settle.retry_at_ns = 0;

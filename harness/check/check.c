@@ -40,8 +40,10 @@ static void note_excuses(struct result *r, const struct timeline *t)
         int64_t bound_ns = clock_min(k->bound_ns, k->others_ns);
         int64_t back_ns = clock_min(k->back_ns, k->others_ns);
         x->strikes++;
-        if (bound_ns == CLOCK_NEVER)
+        if (bound_ns == CLOCK_NEVER) {
+            x->to_end = true;
             continue;
+        }
         x->most_ns = clock_max(x->most_ns, bound_ns - k->undone_ns);
         x->used_ns = clock_max(x->used_ns, back_ns - k->undone_ns);
     }

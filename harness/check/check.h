@@ -38,6 +38,7 @@ struct excuse {
     uint64_t strikes;
     int64_t most_ns; // the longest time after the fault's end that the bounds allow for one of them
     int64_t used_ns; // the longest time after the fault's end that one of them excused
+    bool to_end;     // one of them excused all time until the run's end
 };
 
 // The numbers are the exit codes.
@@ -86,7 +87,7 @@ struct check_input check_input_of(const struct history *h);
 void check_ledger(struct result *r, const struct ledger *l, const struct check_input *in);
 void result_fini(struct result *r);
 
-// True when the run judged this invariant.
+// True when the run could look for cases of this invariant, even if all of its time was excused.
 bool result_judged(const struct result *r, enum metric_id id);
 
 // True when the invariant applies to this kind of subject, and the subject promises it or `expect`

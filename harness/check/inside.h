@@ -108,8 +108,8 @@ void check_fill(const struct check *c);
 void check_figures(struct result *r, const struct ledger *l, const struct check_input *in);
 
 // True when the generator is not to blame for a late insert that was planned for intended_ns:
-// around that time a fault stopped the server, acted on its disk, or was not aimed at the collector
-// alone.
+// around that time a fault stopped the server, acted on its disk, or had a `target` other than the
+// collector.
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns);
 
 // Returns an estimate of what a figure would be without the generator's lag; NAN for a count, such
@@ -191,8 +191,8 @@ struct cause check_explained_by(
     const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns, int64_t beyond_ns);
 
 // Returns `fault` or, if that is CAUSE_NONE, what else may have disturbed a process between two
-// times: a stall of least_ns or more, or others that kept the processors from it for more than
-// slack/2. NO_PROCESS: only a stall. CAUSE_NONE: nothing did.
+// times: a stall of least_ns or more, or a wait of more than slack/2 for a processor. CAUSE_NONE:
+// nothing did. If `process` is NO_PROCESS, only stalls count.
 struct cause check_kept_by(const struct check *c, uint32_t process, int64_t from_ns,
     int64_t until_ns, int64_t least_ns, struct cause fault);
 

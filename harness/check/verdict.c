@@ -21,9 +21,9 @@
 //
 // The probe that measures the slack runs too seldom to see all that a collector waits for: its own
 // processor, its backend's, a flush, a new process. The invariant late is judged all the same,
-// because each token has a cause of its own (processor_wait.c). But where time is not judged and
-// the generator fell behind its plan, late convicts nobody, either, if some insert was at least as
-// late as the latest token.
+// because each token has a cause of its own (processor_wait.c). But where time is not judged, late
+// convicts nobody, either, in two cases: nobody sampled who had a processor; or the generator fell
+// behind its plan, and some insert was at least as late as the latest token.
 #include "check/inside.h"
 
 #include <math.h>
@@ -181,7 +181,7 @@ static bool crowded_at_any_slack(const struct result *r, const struct check_inpu
 // that is always possible. It is also possible when the generator fell behind its plan by at least
 // as much as the latest token was late. In all other cases we know for each token how long its
 // collector and its backend waited for a processor.
-static bool as_late_as_load(const struct result *r, const struct ledger *l)
+static bool lateness_explained(const struct result *r, const struct ledger *l)
 {
     return isnan(check_load_starved(l)) || (check_generator_lags(r, l->scenario) &&
                                                r->latest_ns <= histogram_percentile(&r->lag, 100));
@@ -202,7 +202,7 @@ struct doubts {
     bool nobody_left;          // the plan ended the last collector
     bool crowded_out;          // other programs used too much of the processors to judge time
     bool crowded_at_any_slack; // so much that even what no slack loosens is not judged
-    bool as_late_as_load;      // other programs may explain each late token
+    bool lateness_explained;   // other programs may explain each late token
     bool server_broken;        // the harness may not have undone a fault that stops the server
     bool server_unread;        // the server is broken, and nobody can tell what data it has
 };
@@ -216,7 +216,8 @@ static bool doubted(const struct doubts *d, enum metric_id id)
            (d->server_broken && (traits & (TRAIT_COLLECTOR | TRAIT_TIME))) ||
            (d->server_unread && (id == METRIC_VANISHED || id == METRIC_PHANTOM)) ||
            (d->crowded_at_any_slack && id == METRIC_UNRECOVERED) ||
-           (d->crowded_out && (traits & TRAIT_TIME) && (id != METRIC_LATE || d->as_late_as_load));
+           (d->crowded_out && (traits & TRAIT_TIME) &&
+               (id != METRIC_LATE || d->lateness_explained));
 }
 
 // Judges each invariant. Returns whether one is broken.
@@ -438,7 +439,7 @@ void check_verdict(struct result *r, const struct ledger *l, const struct check_
         .nobody_left = ended_by_plan(l, in),
         .crowded_out = crowded_out(r, l, in),
         .crowded_at_any_slack = crowded_at_any_slack(r, in),
-        .as_late_as_load = as_late_as_load(r, l),
+        .lateness_explained = lateness_explained(r, l),
         .server_broken = left_server_broken(l, false),
         .server_unread = left_server_broken(l, true)};
     bool violated = judge_invariants(r, l, &doubts);

@@ -311,17 +311,8 @@ static bool write_junit(const char *path, struct buf *suites, struct err *e)
            file_write("junit", path, &document, e);
 }
 
-// Returns how many servers of a run keep their data on this machine, for forecast_add. Those of a
-// container or a cluster are not counted.
-static int local_servers(const struct scenario *s)
-{
-    if (strcmp(s->postgres.provider, "local") != 0)
-        return 0;
-    // A standby is a server, too, with a copy of the data.
-    return s->postgres.standby == STANDBY_NONE ? 1 : 2;
-}
-
-// Returns the length of a scenario's load and faults, and adds `runs` runs of it to the forecast.
+// Returns the length of a scenario's load and faults, and adds `runs` runs of it to the forecast. A
+// scenario that cannot be planned has length 0 and no part in the forecast: its run tells why.
 static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast *f)
 {
     struct plan plan FREED_BY(plan_fini) = {0};
@@ -330,7 +321,7 @@ static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast
     int64_t ns = ok ? plan.end_ns : 0;
 
     if (ok)
-        forecast_add(f, runs, ns, plan.token_count, local_servers(s));
+        forecast_add(f, runs, ns, plan.token_count, forecast_servers(s));
     return ns;
 }
 

@@ -18,7 +18,7 @@
 enum device_power {
     POWER_ON,
     POWER_DARK, // the power is cut: nothing is written any more, and writes and flushes get no
-                // answer
+                // answer until the machine is gone
     POWER_OFF,  // the machine is gone: writes that its kernel still sends are answered and ignored
 };
 

@@ -202,7 +202,8 @@ static void examine_functions(struct patient *p)
             " r.rolsuper OR r.rolbypassrls" FROM_QUEUE_FUNCTIONS
             ") AS o (owner, exempt), pg_class AS c"
             " WHERE c.relrowsecurity AND c.oid IN (SELECT to_regclass(t)"
-            " FROM unnest(ARRAY['accounts', 'tokens', 'jobs', 'cursors', 'deliveries']) AS t)"
+            " FROM unnest(ARRAY['accounts', 'tokens', 'jobs', 'cursors', 'owners', 'deliveries',"
+            " 'budgets', 'attempts', 'runs', 'dead_letters']) AS t)"
             " AND NOT exempt"
             " AND NOT (pg_has_role(owner, c.relowner, 'USAGE') AND NOT c.relforcerowsecurity)",
             hidden, sizeof hidden))

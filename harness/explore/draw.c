@@ -412,8 +412,8 @@ static enum dequeue draw_dequeue(const struct drawing *d)
     return (enum dequeue)at;
 }
 
-// Writes the limits and expectations at the end of the scenario. A good collector recovers long
-// before the recovery limit, even when the server was stopped.
+// Writes the end of the scenario: the rest after the load, the limits and the expectations. A good
+// collector recovers long before the recovery limit, even when the server was stopped.
 static void write_limits(struct drawing *d)
 {
     const char *recovery = d->stops_server ? "5s" : "2500ms";

@@ -163,7 +163,8 @@ static void print_state_table(const struct page *p, struct buf *out)
         buf_printf(out, "<th>%s", exchange_name((enum exchange_state)state));
     buf_append_str(out, "</tr>");
     for (size_t v = 0; v < VERB_COUNT; v++) {
-        // Leave out rows of zeros, which would hide the others. print_uncovered names these faults.
+        // Leave out rows of zeros, which would hide the others. print_uncovered names those of
+        // these faults that may be drawn.
         if (!is_verb_covered(p, v))
             continue;
         // Without the colour of print_count_cell, because a state that was not seen covers nothing.

@@ -102,8 +102,9 @@ MUST_USE bool journal_sort(struct journal *j, struct err *e);
 
 // --- a failure -----------------------------------------------------------------------
 
-// A failure that was found. Its name consists of what broke and of the faults that are needed for
-// it, so equal failures get the same name.
+// A failure that was found. Its name consists of what broke, of the mode if it is not MODE_CURSOR,
+// and of the faults that are needed for it, as far as they fit; so equal failures get the same
+// name.
 
 #define FAILURE_NAME_MAX 64
 

@@ -202,7 +202,7 @@ static PGconn *begin_connecting(const struct server *server)
         buf_str(&conninfo))
         conn = PQconnectStart(conninfo.data);
     sql_drop_notices(conn);
-    // Only with this setting does libpq report the SQLSTATE of a connection that failed.
+    // With this setting, the message of a connection that failed ends with its SQLSTATE.
     PQsetErrorVerbosity(conn, PQERRORS_SQLSTATE);
     return conn;
 }

@@ -17,8 +17,15 @@ PGconn *connect_without_timeout(
 {
     PGconn *conn = provider_connect(c->server, role, dbname, e);
 
+    char ignored[8];
+
     // The user may have set a timeout for the role or the database, and it would end the fault.
-    if (conn && !sql_exec(conn, "SET statement_timeout = 0", e)) {
+    // Which timeouts there are depends on the server's version.
+    if (conn && !sql_value(conn,
+                    "SELECT count(set_config(name, '0', false)) FROM pg_settings WHERE name IN"
+                    " ('statement_timeout', 'transaction_timeout', 'idle_session_timeout',"
+                    " 'idle_in_transaction_session_timeout')",
+                    ignored, sizeof ignored, e)) {
         PQfinish(conn);
         return NULL;
     }

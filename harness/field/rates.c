@@ -39,8 +39,8 @@ static bool try_rate(
 }
 
 // Searches for the highest rate with seed 1: multiplies by four until a rate fails, then halves the
-// gap twice. *good becomes the highest sustained rate, *lower the one sustained before it; 0: none.
-// False when a run could not be made.
+// gap twice. *good becomes the highest sustained rate, *lower the one sustained before it. Both
+// must be 0 at first, and stay 0 if there is none. False when a run could not be made.
 static bool search_rate(struct field_run *f, size_t row, int *good, int *lower, struct err *e)
 {
     int bad = RATE_MOST * 4; // the lowest rate that failed; none from RATE_MOST * 4 on is tried

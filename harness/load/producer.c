@@ -225,12 +225,16 @@ static int64_t producer_due_ns(const struct producer *p)
     return p->next < c->end ? c->start_ns + c->plan->txns[p->next].at_ns : CLOCK_NEVER;
 }
 
+static bool is_send_buffer_full(const struct producer *p)
+{
+    return p->to_send.len > TO_SEND_MAX - PUT_LEN_MAX;
+}
+
 // Appends a line to `to_send` for each job that is due. A job that falls due while no process runs,
 // or while `to_send` is full, is put late.
 static void put_due_jobs(struct producer *p, int64_t now)
 {
-    for (; p->pid && producer_due_ns(p) <= now && p->to_send.len <= TO_SEND_MAX - PUT_LEN_MAX;
-         p->next++) {
+    for (; p->pid && producer_due_ns(p) <= now && !is_send_buffer_full(p); p->next++) {
         struct txn_record *r = &p->result->records[p->next];
         buf_printf(&p->to_send, "put %u\n", p->config->plan->txns[p->next].first_token);
         r->sent_ns = r->commit_ns = clock_now_ns(); // the client may commit at once
@@ -238,14 +242,18 @@ static void put_due_jobs(struct producer *p, int64_t now)
     }
 }
 
-// Waits until an answer comes or something is due, and handles the answers. Returns when the wait
-// ended. woke_ns: when the wait before this one ended; the work since then may be a stall.
+// Waits until an answer comes or something is due, at most idle_step_ns, and handles the answers.
+// Returns when the wait ended. woke_ns: when the wait before this one ended; the work since then
+// may be a stall.
 static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
 {
     struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},
         {.fd = p->to_send.len > 0 ? p->in : -1, .events = POLLOUT}};
-    // Without a process there is nothing to do before its restart: due jobs must wait for it.
-    int64_t until_ns = p->pid ? producer_due_ns(p) : p->restart_at_ns;
+    // Without a process there is nothing to do before its restart: due jobs must wait for it. While
+    // `to_send` is full, they wait until the process reads.
+    int64_t until_ns = !p->pid                  ? p->restart_at_ns
+                       : is_send_buffer_full(p) ? CLOCK_NEVER
+                                                : producer_due_ns(p);
     int64_t now = clock_now_ns();
 
     stalls_note(&p->result->stalls, woke_ns, now);

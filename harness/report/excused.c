@@ -7,13 +7,19 @@ bool excused_whole(const struct report *r, enum metric_id id)
 }
 
 // Appends for each verb (a kind of fault) how long such a fault may excuse the subject after its
-// end, and how long one did at most. Verbs of which no fault began are left out.
+// end, and how long one did at most. Verbs of which no fault struck the subject are left out.
 static void append_fault_excuses(const struct report *r, struct buf *out)
 {
     for (int id = 0; id < VERB_COUNT; id++) {
         const struct excuse *x = &r->result->excuses[id];
         if (x->strikes == 0)
             continue;
+        if (x->to_end) {
+            buf_printf(out, "%s (%llu): %sall time until the run's end is excused\n",
+                verbs[id].name, (unsigned long long)x->strikes,
+                x->strikes > 1 ? "after one, " : "");
+            continue;
+        }
         buf_printf(out, "%s (%llu): %smay excuse up to %.0f ms after its end, and ", verbs[id].name,
             (unsigned long long)x->strikes, x->strikes > 1 ? "each " : "",
             (double)x->most_ns / 1e6);

@@ -16,6 +16,14 @@
 
 #define TEXT_MAX 40
 
+int forecast_servers(const struct scenario *s)
+{
+    if (strcmp(s->postgres.provider, "local") != 0)
+        return 0;
+    // A standby is a server, too, with a copy of the data.
+    return s->postgres.standby == STANDBY_NONE ? 1 : 2;
+}
+
 void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tokens, int servers)
 {
     int64_t count = (int64_t)tokens, disk = servers * (SERVER + count * SERVER_TOKEN);
@@ -27,12 +35,13 @@ void forecast_add(struct forecast *f, size_t runs, int64_t load_ns, uint64_t tok
         f->disk = disk;
 }
 
-void forecast_add_trials(struct forecast *f, size_t trials, int64_t each_ns, size_t beside)
+void forecast_add_trials(
+    struct forecast *f, size_t trials, int64_t each_ns, size_t beside, int servers)
 {
     f->runs += trials;
     f->ns += (int64_t)((trials + beside - 1) / beside) * each_ns;
     f->kept += KEPT_RUN + (int64_t)trials * KEPT_TRIAL;
-    f->disk = SERVER;
+    f->disk = servers * SERVER;
     f->together = true;
 }
 

@@ -4,6 +4,7 @@
 #include "base/unit.h"
 #include "os/paths.h"
 #include "os/workdir.h"
+#include "report/excused.h"
 #include "report/pages/charts.h"
 #include "report/pages/glance.h"
 #include "report/escape.h"
@@ -304,6 +305,32 @@ static void a_fault_left_out_did_not_take_effect(void **state)
     story_fini(&t);
 }
 
+// A collector that is killed for good is excused to the end of the run, which is no bound of 0 ms.
+static void what_is_excused_to_the_end_has_no_bound(void **state)
+{
+    static struct story t;
+    struct result result;
+    struct buf text;
+    struct err e = {0};
+
+    if (!story_read_text(&t,
+            "token 0 at 50\nline at 150: 0\nfault {do: kill-collector, for: rest} struck 500 "
+            "undone 501\n",
+            "test", &e))
+        fail_msg("%s", e.text);
+    struct check_input input = check_input_of(&t.history);
+    check_ledger(&result, &t.history.ledger, &input);
+    struct report report = {
+        .scenario = &t.scenario, .ledger = &t.history.ledger, .result = &result, .input = &input};
+    buf_init(&text, 10000);
+    excused_lines(&report, 1, &text);
+    assert_non_null(
+        strstr(buf_str(&text), "kill-collector (1): all time until the run's end is excused\n"));
+    buf_fini(&text);
+    result_fini(&result);
+    story_fini(&t);
+}
+
 // The run of a subject that could not be kept running is violated, even if it breaks no invariant.
 static void a_case_fails_when_the_subject_was_given_up(void **state)
 {
@@ -329,6 +356,12 @@ static void a_case_fails_when_the_subject_was_given_up(void **state)
         .observed = &observed,
         .folder = &folder};
     buf_init(&suite, 10000);
+    assert_true(report_junit_suite(&report, &suite, &e));
+    assert_non_null(strstr(buf_str(&suite), " failures=\"1\" errors=\"0\""));
+    assert_non_null(strstr(buf_str(&suite), "<failure message=\"three exits\">"));
+    // The verdict stands although something could not be judged.
+    snprintf(result.reasons[result.reason_count++], sizeof *result.reasons, "no session opened");
+    buf_clear(&suite);
     assert_true(report_junit_suite(&report, &suite, &e));
     assert_non_null(strstr(buf_str(&suite), " failures=\"1\" errors=\"0\""));
     assert_non_null(strstr(buf_str(&suite), "<failure message=\"three exits\">"));
@@ -545,6 +578,7 @@ int main(void)
         cmocka_unit_test(a_row_keeps_a_failed_run),
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
+        cmocka_unit_test(what_is_excused_to_the_end_has_no_bound),
         cmocka_unit_test(a_case_fails_when_the_subject_was_given_up),
         cmocka_unit_test(each_second_has_the_growth_since_the_second_before),
         cmocka_unit_test(a_life_has_the_faults_that_explain_it),

@@ -29,7 +29,8 @@ struct suite_row {
                              // is inconclusive
 };
 
-// The result of one run. A soak of weeks keeps thousands of these structs.
+// The result of one run. A soak of weeks keeps thousands of these structs, so long texts are
+// allocated.
 struct suite_run {
     const char *scenario;   // borrowed
     enum suite_state state; // SUITE_JUDGED, SUITE_SKIPPED or SUITE_FAILED

@@ -114,7 +114,8 @@ static bool check_name(
     return true;
 }
 
-// True for a name of letters, digits and `signs` that does not begin with a digit.
+// True for a name of letters, digits and `signs` that does not begin with a digit, is not empty and
+// not longer than SETTING_MAX.
 static bool is_setting_name(const char *name, const char *signs)
 {
     for (const char *p = name; *p; p++)

@@ -11,9 +11,9 @@ static bool txn_inside(const struct writer *w, size_t txn)
     return is_inside(w, due_ns, due_ns) || (r->sent_ns && is_inside(w, r->sent_ns, r->ended_ns));
 }
 
-// Keeps the tokens of the part, then all lines that hold one of them, then all tokens of these
-// lines, so that no kept line lacks a token. token_no is DROPPED for the other tokens; for the kept
-// ones it becomes the number in the story.
+// Keeps the tokens of the part, then all lines that hold one of them or were read within it, then
+// all tokens of these lines, so that no kept line lacks a token. token_no is DROPPED for the other
+// tokens; for the kept ones it becomes the number in the story.
 static void pick_tokens(struct writer *w)
 {
     const struct plan *plan = &w->h->plan;

@@ -58,8 +58,8 @@ void reader_lines(
 // True when the collector wrote more than the limits above allow; e says what.
 MUST_USE bool reader_is_flooded(const struct reader *r, struct err *e);
 
-// Marks the tokens of a line whose delivery was refused as not seen, because the harness must wait
-// for their next delivery.
+// Marks the jobs of a line that were refused as not seen, because the harness must wait for their
+// next delivery. A job that fails for good stays seen.
 void reader_refuse(struct reader *r, uint32_t line);
 
 // Records a last line without a newline, if `pending` holds one after the process has ended.

@@ -84,7 +84,8 @@ static void take_subject_lines(struct subject *s, struct instance *in, int64_t n
     enum sender_mood mood = update_sender(s, in);
     for (; line < s->reader.log.line_count; line++) {
         mock_sender_line(&in->sender, &s->reader.log, line, mood);
-        // A job that was refused must come again, so this reading of it does not count.
+        // A queue must deliver jobs that were refused again, so they do not count as seen yet.
+        // Lines of a collector have none.
         reader_refuse(&s->reader, line);
     }
 }

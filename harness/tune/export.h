@@ -8,7 +8,7 @@ bool export_markdown(const struct tune *t, struct buf *out);
 bool export_json(const struct tune *t, struct buf *out);
 bool export_csv(const struct tune *t, struct buf *out);
 
-// Appends one self-contained page, with a heat map for each figure.
+// Appends one self-contained page, with heat maps of the figures that were measured.
 bool export_html(const struct tune *t, struct buf *out);
 
 // Appends a scatter plot as SVG: tokens a batch to the right, and upwards the latency that the

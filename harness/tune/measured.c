@@ -104,7 +104,7 @@ struct schedule_pair measured_schedule(const struct measured *o)
 }
 
 // Returns the median of the double at offset `at` of struct measurement, over the runs for which
-// `is_used` is true.
+// `is_used` is true and that measured it.
 static double median_at(
     const struct measured *o, size_t at, bool (*is_used)(const struct measurement *item))
 {

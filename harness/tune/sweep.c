@@ -366,11 +366,12 @@ static void print_sweep_forecast(const struct tuning *t)
     // The time limit does not hold for a shard, which makes all its rounds.
     if (!t->options->shard.of && pairs > 0 && t->within_ns > (int64_t)rounds * round_ns)
         rounds = (size_t)(t->within_ns / round_ns);
+    int servers = forecast_servers(&t->scenario);
     uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
-    forecast_add(&f, runs_left(t, COUNTING_ROUND + 1, rounds), load_ns, tokens, 1);
+    forecast_add(&f, runs_left(t, COUNTING_ROUND + 1, rounds), load_ns, tokens, servers);
     // Each pair has one more run, through the proxy, to count its round trips. Its tokens are
-    // few, and are left out: 0. There is one server at a time: 1.
-    forecast_add(&f, runs_left(t, COUNTING_ROUND, 1), clock_min(load_ns, counting_ns), 0, 1);
+    // few, and are left out: 0.
+    forecast_add(&f, runs_left(t, COUNTING_ROUND, 1), clock_min(load_ns, counting_ns), 0, servers);
     if (f.runs > 0 && !t->options->quiet)
         forecast_tell(&f, "run", "runs");
 }

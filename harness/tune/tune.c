@@ -324,12 +324,17 @@ static void print_left_out(const struct tune *t, struct buf *out)
             left_out, t->count);
 }
 
-// Says that no pair meets the objective, and how many pairs gave a result.
+// Says that no pair meets the objective, and how many pairs gave a result. A pair that meets it and
+// breaks an invariant may be among them.
 static bool print_missed(const struct tune *t, struct buf *out)
 {
-    size_t results = count_results(t);
+    size_t results = 0;
 
+    for (size_t i = 0; i < t->count; i++)
+        results += t->pairs[i].broken || gave_result(&t->pairs[i]);
     buf_printf(out, "No pair keeps %s %s", t->objective->metric, t->objective->want);
+    if (count_broken(t) > 0)
+        buf_append_str(out, " without breaking an invariant");
     if (results < t->count)
         buf_printf(out, ", of %zu that gave a result; %zu gave none", results, t->count - results);
     return buf_append_str(out, ".\n");

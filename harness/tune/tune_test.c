@@ -219,7 +219,8 @@ static void nothing_to_recommend(void **state)
     assert_true(tune_has_result(&t) && !tune_all_broken(&t));
     assert_true(tune_print_recommendation(&t, &text));
     assert_string_equal(
-        buf_str(&text), "No pair keeps latency.p99 < 5ms, of 2 that gave a result; 1 gave none.\n");
+        buf_str(&text), "No pair keeps latency.p99 < 5ms without breaking an invariant, of 2 that gave "
+                        "a result; 1 gave none.\n");
     pairs[1].broken = true;
     tune_judge(&t);
     assert_true(tune_has_result(&t) && tune_all_broken(&t));

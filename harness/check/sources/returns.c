@@ -86,8 +86,8 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
     return back_ns;
 }
 
-// Returns the cause of the time until the return. Where the fault ended the process, that is the
-// start of another one.
+// Returns the cause that excuses the time until the return. Where the fault ended the process, that
+// is the start of another one.
 static struct cause cause_of_return(const struct strike *k)
 {
     bool starts = k->verb->ends == ENDS_PROCESSES;

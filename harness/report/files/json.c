@@ -159,7 +159,7 @@ static json_t *json_silence(const struct silence *s)
 }
 
 // Returns for each kind of fault how long after its end such a fault may excuse the collector, and
-// how long one did at most.
+// how long one did at most; null: until the run's end.
 static json_t *json_excuses(const struct report *r)
 {
     json_t *all = json_object();
@@ -169,8 +169,9 @@ static json_t *json_excuses(const struct report *r)
         // The bound of a fault that never happened would look like an excuse.
         if (x->strikes > 0)
             json_object_set_new(all, verbs[id].name,
-                json_pack("{s:I, s:f, s:f}", "strikes", (json_int_t)x->strikes, "most_ms",
-                    (double)x->most_ns / 1e6, "used_ms", (double)x->used_ns / 1e6));
+                json_pack("{s:I, s:o, s:o}", "strikes", (json_int_t)x->strikes, "most_ms",
+                    x->to_end ? json_null() : json_real((double)x->most_ns / 1e6), "used_ms",
+                    x->to_end ? json_null() : json_real((double)x->used_ns / 1e6)));
     }
     return all;
 }

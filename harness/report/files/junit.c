@@ -94,11 +94,11 @@ static void expectation_case(const struct report *r, struct buf *out, size_t i)
 // running. The run is then violated, even if no invariant is broken.
 static bool was_given_up(const struct report *r)
 {
-    return r->input->gave_up && r->result->reason_count == 0;
+    return r->input->gave_up && r->result->verdict == VERDICT_VIOLATED;
 }
 
 // Appends the case that says whether the run is conclusive. An inconclusive run is an error and not
-// a failure, because it proves nothing.
+// a failure, because it proves nothing. A violated run stands, whatever else could not be judged.
 static void verdict_case(const struct report *r, struct buf *out)
 {
     struct junit_case c = {.kind = "verdict", .name = "conclusive"};
@@ -106,7 +106,7 @@ static void verdict_case(const struct report *r, struct buf *out)
     if (was_given_up(r)) {
         c.trouble = "failure";
         c.message = r->input->gave_up;
-    } else if (r->result->reason_count > 0) {
+    } else if (r->result->verdict == VERDICT_INCONCLUSIVE) {
         c.trouble = "error";
         c.message = "inconclusive";
     } else {
@@ -120,8 +120,9 @@ static void verdict_case(const struct report *r, struct buf *out)
 // judged invariant and each expectation.
 static struct junit_counts count_cases(const struct report *r)
 {
-    struct junit_counts c = {
-        .tests = 1, .failures = was_given_up(r), .errors = r->result->reason_count > 0};
+    struct junit_counts c = {.tests = 1,
+        .failures = was_given_up(r),
+        .errors = r->result->verdict == VERDICT_INCONCLUSIVE};
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         c.tests += result_judged(r->result, id);

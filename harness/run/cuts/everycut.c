@@ -361,7 +361,7 @@ static void print_cuts_forecast(const struct cuts *c)
     struct forecast f = {0};
 
     workers = workers > WORKERS ? WORKERS : workers;
-    forecast_add_trials(&f, left, 2 * c->trial_ns, workers);
+    forecast_add_trials(&f, left, 2 * c->trial_ns, workers, forecast_servers(c->setting.scenario));
     if (!c->options->quiet)
         forecast_tell(&f, kills ? "kill" : "cut", kills ? "kills" : "cuts");
 }

@@ -190,7 +190,7 @@ static void print_flushes_forecast(const struct flushes *f, int64_t first_ns)
 {
     struct forecast forecast = {0};
 
-    forecast_add_trials(&forecast, f->count, first_ns, 1);
+    forecast_add_trials(&forecast, f->count, first_ns, 1, 1);
     if (!f->options->quiet)
         forecast_tell(&forecast, "state", "states");
 }

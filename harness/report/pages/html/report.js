@@ -382,7 +382,8 @@ function tables() {
   const excuses = Object.entries(result.excuses);
   fillTable('excuse-table', 'For how long after its end a fault may excuse the collector, and did',
     ['fault', 'strikes', 'at most, ms', 'longest, ms'],
-    excuses.map(([name, x]) => [name, x.strikes, rounded(x.most_ms, 1), rounded(x.used_ms, 1)]));
+    excuses.map(([name, x]) => [name, x.strikes,
+      ...[x.most_ms, x.used_ms].map((ms) => (ms === null ? "to the run's end" : rounded(ms, 1)))]));
   fillTable('expectation-table', 'Expectations of the scenario', ['metric', 'wanted', 'got', ''],
     result.expectations.map((x) => (x.got === null ? [x.metric, x.want, 'not measured', 'cannot be judged']
       : [x.metric, x.want, `${rounded(x.got)} ${x.unit}`.trim(), x.holds ? 'holds' : 'does not hold'])));
