@@ -5,9 +5,9 @@
 // line is underfull when a later line holds a token that was acknowledged long before P was
 // written: by slack + the p99 of a flush. It must be before P, because the collector may look for
 // the tokens of the short line while P is on its way. A fault, a stall, or a collector without a
-// processor since then excuses the line. underfull is not judged in a run with tokens that nobody
-// may send, with a budget, lanes or an adaptive window, in leased mode, or where the queue is
-// shared.
+// processor since then excuses the line. underfull is not judged in a run with committed tokens
+// that changed or never came out, with a budget, lanes or an adaptive window, in leased mode, or
+// where the queue is shared.
 #include "check/inside.h"
 
 #include "check/lookup.h"
@@ -252,7 +252,8 @@ static bool shows_short(const struct fill *f)
     if (f->leased.on || f->leased.lanes || l->scenario->collector.adaptive_from_ns > 0)
         return false;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        if (ledger_committed(l, token) && !waited(f, token))
+        if (ledger_committed(l, token) &&
+            (ledger_read_ns(l, token) == CLOCK_NEVER || ledger_changed_ns(l, token) != CLOCK_NEVER))
             return false;
     }
     return true;
