@@ -302,8 +302,9 @@ void check_tokens(const struct check *c);
 
 // Returns why the collector may not have recorded the sender's answer to an attempt: the answer
 // came after the answer timeout, or, before again_ns and before the answer could be recorded, the
-// process ended or a fault hit its instance. CAUSE_NONE: it must have recorded the answer. A token
-// with a final answer may come again for no other reason.
+// process ended or a fault hit its instance; or the server lost the record before again_ns.
+// CAUSE_NONE: it must have recorded the answer. A token with a final answer may come again for no
+// other reason.
 struct cause check_unrecorded_by(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns);
 

@@ -15,10 +15,10 @@
 // answer may not have been recorded, which takes slack + 2 × the p99 of the probe's commits. That
 // is so when the process ended within that time of the answer (1 s more where it was not killed;
 // time in which it had no processor, or the harness stood still, does not count), when a fault hit
-// this instance in that time, or when the answer came after the answer timeout. resurrected,
-// double_leased and misrecorded are not judged where the later line may be the older one: another
-// instance wrote it, and that instance's reader had been away since before the earlier line was
-// read.
+// this instance in that time, when the answer came after the answer timeout, or when the server
+// itself lost the record (forgot.c). resurrected, double_leased, over_attempts and misrecorded are
+// not judged where the later line may be the older one: another process wrote it, and its reader
+// had been away since before the earlier line was read.
 //
 // early_retry judges the mean, because any single retry may come at once.
 //

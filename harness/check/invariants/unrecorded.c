@@ -43,6 +43,11 @@ struct cause check_unrecorded_by(
 
     if (ended_before_record(c, d, again_ns) || check_timed_out(c, m, d, d->replied_ns))
         return (struct cause){CAUSE_BATCH, d->line};
+    // The server itself may have lost the record since. Any of several faults may have done so; the
+    // first stands for them.
+    if (check_server_forgot(
+            c->l, d->replied_ns, again_ns, d->replied_ns + recorded_within_ns(c, d->replied_ns)))
+        return (struct cause){CAUSE_FAULT, 0};
     // A fault that hit this instance may have prevented the commit that records the answer. One
     // that hit it just before may have ended its lease.
     return timeline_disturbed_by(&c->timeline, instance, d->replied_ns - c->r->slack_ns, until_ns);
