@@ -240,8 +240,8 @@ struct event row_event(const struct ledger_token *token, const struct ledger_tok
 
 // Fills in what the tables hold at the end where no row says otherwise: every committed token is
 // there, every committed token that cannot be sent has a dead letter, and in leased mode the
-// outcome of a token is what its last answer says. lines[i] says whether the answers to line i
-// count; NULL: all do.
+// outcome of a token is what its last final answer says. lines[i] says whether the answers to line
+// i count; NULL: all do.
 void default_rows(struct ledger_token *tokens, const struct history *h, const bool *lines);
 
 // --- words.c -----------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 //
 // Nothing here knows why a token breaks an invariant. The part is written, read back and judged.
 // Its margin of time grows by the factor four until the same invariants name the token as in the
-// whole run, and no invariant is broken that the run does not break.
+// whole run, and the part has no finding of an invariant of which the run has none. A finding that
+// `allow` tolerates in the run may break the part, which has no `allow`.
 //
 // Rejected: to collect what a finding depends on. Each invariant would need a rule for that.
 #include <ctype.h>
@@ -55,7 +56,7 @@ static struct accused accused_by(const struct result *r, const struct history *h
 }
 
 // True when all invariants that name the token in the whole run also name it in the part, and no
-// invariant is broken in the part alone.
+// invariant has findings in the part alone.
 static bool shows_the_same(const struct result *part, const struct result *whole,
     const struct accused *in_part, const struct accused *in_whole)
 {

@@ -312,6 +312,47 @@ static void a_whole_run_keeps_its_counts(void **state)
     story_fini(&t);
 }
 
+// The file of its times stays where the run was made.
+static void a_trace_is_told_without_its_file(void **state)
+{
+    static struct story t, again;
+    struct buf text;
+    struct err e;
+
+    if (!story_read_text(&t, "token 0 at 50\nline at 150: 0\n", "x.story", &e))
+        fail_msg("%s", e.text);
+    t.scenario.load[0].arrivals = ARRIVALS_TRACE;
+    scenario_replace(&t.scenario.load[0].file, "arrivals-load.csv");
+    buf_init(&text, 4096);
+    assert_true(story_write(&t.scenario, &t.history, NULL, false, &text));
+    if (!story_read_text(&again, buf_str(&text), "again", &e))
+        fail_msg("%s: %s", buf_str(&text), e.text);
+    assert_true(again.scenario.load[0].closed);
+    buf_fini(&text);
+    story_fini(&t);
+    story_fini(&again);
+}
+
+// Nothing judges a story by them, and they name programs of the machine on which the run was made.
+static void counterparts_are_left_out(void **state)
+{
+    static const char told[] = "set counterparts.0.collector=\"collector --slow\"\n"
+                               "set counterparts.0.breaks=[late]\n"
+                               "token 0 at 50\nline at 150: 0\n";
+    static struct story t;
+    struct buf text;
+    struct err e;
+
+    if (!story_read_text(&t, told, "x.story", &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(t.scenario.counterpart_count, 1);
+    buf_init(&text, 4096);
+    assert_true(story_write(&t.scenario, &t.history, NULL, false, &text));
+    assert_string_equal(buf_str(&text), "token 0 at 50\nline at 150: 0\n");
+    buf_fini(&text);
+    story_fini(&t);
+}
+
 // The line belongs to the part, because its token does. The fault that kept the line unread does
 // not, so the reader of the part cannot guess when the line was written.
 static void a_part_tells_what_a_fault_outside_it_did(void **state)
@@ -409,6 +450,8 @@ int main(void)
         cmocka_unit_test(what_is_written_is_what_was_read),
         cmocka_unit_test(a_free_value_is_read_back),
         cmocka_unit_test(a_whole_run_keeps_its_counts),
+        cmocka_unit_test(a_trace_is_told_without_its_file),
+        cmocka_unit_test(counterparts_are_left_out),
         cmocka_unit_test(a_part_tells_what_a_fault_outside_it_did),
         cmocka_unit_test(a_part_keeps_the_last_token_of_a_transaction),
         cmocka_unit_test(only_a_token_of_a_finding_has_a_neighbourhood),

@@ -109,6 +109,7 @@ const struct kind vocabulary[EVENT_KINDS] = {
         {{"forged", VALUE_FLAG, AT(item.flags), BITS(DELIVERY_FORGED, DELIVERY_FORGED)},
             {"named", VALUE_FLAG, AT(item.flags), BITS(DELIVERY_NAMED, DELIVERY_NAMED)},
             {"refused", VALUE_FLAG, AT(item.flags), BITS(DELIVERY_REFUSED, DELIVERY_REFUSED)},
+            {"earlier", VALUE_FLAG, AT(item.flags), BITS(DELIVERY_EARLIER, DELIVERY_EARLIER)},
             {"old-name", VALUE_FLAG, AT(item.before_rename), 1},
             {"sent", VALUE_FLAG_TIME, AT(item.reply), REPLY_SENT, .time = FIELD(item.replied_ns)},
             {"transient", VALUE_FLAG_TIME, AT(item.reply), REPLY_TRANSIENT,

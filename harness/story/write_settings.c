@@ -10,7 +10,7 @@
 static bool is_left_out(const struct writer *w, const char *path)
 {
     static const char *const others[] = {
-        "name", "summary", "tags", "seed", "needs", "faults", "collector.command"};
+        "name", "summary", "tags", "seed", "needs", "faults", "counterparts", "collector.command"};
     enum { ALLOW, JUDGED, EXPECT };
     static const char *const objectives[] = {
         [ALLOW] = "allow.", [JUDGED] = "judged.", [EXPECT] = "expect."};
@@ -169,14 +169,33 @@ static bool tree_of(const struct scenario *s, struct node **root, struct err *e)
     return scenario_write(s, &yaml, e) && parse_yaml(root, yaml.data, yaml.len, &nowhere, e);
 }
 
+// Returns a copy of the load's phases, which borrows what they own. The times of a trace stand in a
+// file that a reader of the story does not have. So its phase is told as a closed loop, which has
+// no rate either; each token says when it was due.
+static struct load_phase *phases_of(const struct scenario *s)
+{
+    struct load_phase *phases = memory_allocate(s->load_count * sizeof *phases);
+
+    for (size_t i = 0; i < s->load_count; i++) {
+        phases[i] = s->load[i];
+        if (phases[i].arrivals != ARRIVALS_TRACE)
+            continue;
+        phases[i].arrivals = ARRIVALS_POISSON;
+        phases[i].closed = true;
+    }
+    return phases;
+}
+
 bool write_scenario(const struct writer *w)
 {
     struct node *base_yaml = NULL, *base = NULL, *root = NULL;
-    struct scenario s FREED_BY(scenario_fini) = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0}, told = *w->s;
+    struct load_phase *phases FREED_BY(memory_free) = phases_of(w->s);
     struct err e;
 
+    told.load = phases;
     bool ok = story_base(&base_yaml, &e) && scenario_make(&s, base_yaml, &e) &&
-              tree_of(&s, &base, &e) && tree_of(w->s, &root, &e);
+              tree_of(&s, &base, &e) && tree_of(&told, &root, &e);
     if (ok)
         write_settings(w, root, w->explain ? NULL : base, "");
     // A part has too few probes to measure the slack of the whole run again.

@@ -1,9 +1,10 @@
 // Invariants of lines and of unplanned deliveries.
 //
-// torn: the last line of a process may lack its end. This counts only if the process exited by
-// itself, because a process that a signal ends may stop anywhere in a line. It is also excused when
-// a fault took the reader or the sender away while the process ended, or nobody read for half a
-// second: with its pipe full, the process could not write the rest.
+// torn: the last line of a process may lack its end. This always counts if nobody asked the process
+// to end, or if it exited with 0. Otherwise it counts only if the process exited by itself, because
+// a process that a signal ends may stop anywhere in a line. It is then also excused when a fault
+// kept the reader away, slowed it or ended the sender while the process ended, or nobody read for
+// half a second: with its pipe full, the process could not write the rest.
 //
 // forged: a line that a name tears, such as one with a newline in it, counts as forged and not as
 // torn.
@@ -27,8 +28,8 @@ static bool is_torn_by_name(const struct ledger *l, const struct line_record *li
     return false;
 }
 
-// Returns the reason why a line is torn or a token in it is forged. The reader, or the settling of
-// the ledger, noted it.
+// Returns what the reader, or the settling of the ledger, noted about a token in a line; NULL:
+// nothing, because only the first NOTES_MAX notes are kept.
 static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token)
 {
     for (size_t i = 0; i < l->log->note_count; i++) {
@@ -36,13 +37,20 @@ static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token
         if (note->line == line && note->token == token)
             return note->text;
     }
-    // Only the first NOTES_MAX reasons were noted.
-    return "bad signature, fields that are not the database's, or no whole token";
+    return NULL;
+}
+
+// Returns the reason why a line is torn or a token in it is forged.
+static const char *reason_of(const struct ledger *l, uint32_t line, uint32_t token)
+{
+    const char *note = note_of(l, line, token);
+
+    return note ? note : "bad signature, fields that are not the database's, or no whole token";
 }
 
 // True when a process may have been unable to write its last line: while it ended, a fault kept its
-// reader away or ended its sender, or nobody read its output for half of the second that a process
-// has to end.
+// reader away, slowed it or ended its sender, or nobody read its output for half of the second that
+// a process has to end.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
     int64_t from_ns = p->ended_ns - NS_PER_S - c->r->slack_ns;
@@ -81,7 +89,7 @@ static void check_line(const struct check *c, const struct line_record *line)
     else if (line->state == LINE_TORN)
         finding_add(r, METRIC_TORN, "pid %d, read at %.3f s: %s", (int)p->pid,
             ledger_seconds(l, line->read_ns),
-            note_of(l, (uint32_t)(line - l->log->lines), TOKEN_UNKNOWN));
+            reason_of(l, (uint32_t)(line - l->log->lines), TOKEN_UNKNOWN));
     if (is_broken_off(c, line))
         finding_add(r, METRIC_TORN,
             "pid %d ended with exit code %d at %.3f s in the middle of a line, though its reader "
@@ -98,11 +106,12 @@ static void check_line(const struct check *c, const struct line_record *line)
 static void check_earlier(struct result *r, const struct ledger *l, const struct delivery *d)
 {
     int64_t read_ns = l->log->lines[d->line].read_ns;
+    const char *name = note_of(l, d->line, d->token);
 
     if (!check_server_forgot(l, l->start_ns, read_ns, l->start_ns))
         finding_add(r, METRIC_DUPLICATED,
-            "read at %.3f s, in a line with %s: a token that was settled in an earlier segment",
-            ledger_seconds(l, read_ns), note_of(l, d->line, d->token));
+            "read at %.3f s%s%s: a token that was settled in an earlier segment",
+            ledger_seconds(l, read_ns), name ? ", in a line with " : "", name ? name : "");
 }
 
 static void check_delivery(struct result *r, const struct ledger *l, const struct delivery *d)
@@ -123,8 +132,8 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
     if (ours)
         ledger_name(l, d->token, login);
     if (d->flags & DELIVERY_FORGED)
-        finding_add(
-            r, METRIC_FORGED, "%s, read at %.3f s: %s", login, at_s, note_of(l, d->line, d->token));
+        finding_add(r, METRIC_FORGED, "%s, read at %.3f s: %s", login, at_s,
+            reason_of(l, d->line, d->token));
     else if (!ours)
         finding_add(r, METRIC_PHANTOM, "%s, read at %.3f s: never attempted", login, at_s);
 }
