@@ -227,7 +227,9 @@ static void judge_backlog(const struct behind *t)
     int64_t at_ns = t->c->l->start_ns;
 
     for (size_t i = 0; i < s->load_count; i++) {
-        judge_phase_growth(t, &s->load[i], at_ns, at_ns + s->load[i].for_ns);
+        // A run may end within a phase.
+        judge_phase_growth(
+            t, &s->load[i], at_ns, clock_min(at_ns + s->load[i].for_ns, t->c->l->load_end_ns));
         at_ns += s->load[i].for_ns;
     }
     for (size_t i = 0; i < t->trouble_count; i++)

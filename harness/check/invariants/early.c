@@ -14,17 +14,18 @@
 //   at most 5 ms + 3 × the p99 of a flush, after the acknowledgement of the youngest token that had
 //   gone out T before the line. If it must have come later, but the machine may explain that, the
 //   line is not judged.
-// - Something else may explain the line, which is then not judged: a retry; the budget; a stall of
-//   the reader at the line before; others that kept the processors away for more than min(slack,
-//   T/4); a span that touches the time from T before the line was written until it was read; or
+// - Something else may explain the line, which is then not judged: a retry; the budget; a stall at
+//   the line before; others that kept the processors away for more than min(slack, T/4); a span or
+//   a slow fault that touches the time from T before the line was written until it was read; or
 //   tokens in the line that a struck instance had taken.
 //
 // With lanes, a collector may write a line for each lane: a short line that follows a short line of
 // another lane within the slack is judged by the time of that line.
 //
 // A full line that takes all announced tokens closes their window, because then no token is left to
-// which the first rule applies. Collectors that share the work are not judged in leased mode, nor
-// where a bell rings instead of an announcement for each token.
+// which the first rule applies. Not judged are a process's first short line, a line with a forged
+// token, and collectors with an adaptive window; of those that share the work, also those in leased
+// mode, or where a bell rings instead of an announcement for each token.
 #include "check/inside.h"
 
 #include "check/lookup.h"

@@ -3,9 +3,9 @@
 // The harness looks once a second, by its own clock, and knows a transaction by its session and its
 // start, or a prepared one by its name. Time does not count while the transaction waits for
 // something in the server, such as a lock or a disk; while a fault hits the session, the process,
-// the network or the server; or while others keep the processors from the collector. Time with a
-// paused reader counts, because just then no transaction may stay open. holds is judged where
-// `releases` is promised and our rights show the collector's sessions.
+// the network or the server; in a stall; or while others keep the processors from the collector.
+// Time with a paused reader counts, because just then no transaction may stay open. holds is judged
+// where `releases` is promised and our rights show the collector's sessions.
 #include "check/inside.h"
 
 static const int64_t held_ns = NS_PER_S;

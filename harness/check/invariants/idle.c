@@ -6,7 +6,7 @@
 // - More tokens wait than two batches, and four further batches for each other instance, which may
 //   have taken them already.
 // - Its process is at least a second old, so that it has had the time to connect.
-// - No fault keeps it from work, it has a processor, and the budget is not spent.
+// - No fault and no stall keeps it from work, it has a processor, and the budget is not spent.
 // - In leased mode, fewer than `MAILROOM_IN_FLIGHT` of its lines await an answer.
 #include "check/invariants/backlog.h"
 

@@ -9,6 +9,7 @@
 //
 // In each case more lines are allowed, as many as may have been taken before the token was visible:
 // in leased mode in flight × instances, else 2 × instances, for the line in hand and the next one.
+// In the first case each instance may also have one line more, because each counts its own.
 // A wait that begins in a stall counts from the stall's end. Lines and tokens that a fault touches
 // are not judged.
 #include "check/inside.h"

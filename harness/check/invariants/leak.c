@@ -13,10 +13,10 @@
 // `collector.memory: collected` memory is not judged.
 //
 // Descriptors, processes and sessions leak when their least number in each quarter of the time is
-// larger than in the quarter before, and larger by six in the last quarter than in the first. The
-// descriptors and processes are those of a collector and of all below it. The sessions are those of
-// all collectors, as the server shows them, so they are judged once: over the life of the first
-// process that lived long enough.
+// larger than in the quarter before, and larger by six in the last quarter than in the first.
+// Memory, descriptors and processes are those of a collector and of all below it. The sessions are
+// those of all collectors, as the server shows them, so they are judged once: over the life of the
+// first process that lived long enough.
 #include "check/inside.h"
 
 enum { BLOCKS = 10, BLOCKS_LEAST = 7 };

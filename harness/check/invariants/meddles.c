@@ -3,8 +3,8 @@
 // The columns are status, email, and the four times of an account, and action, consumed_at and
 // expires_at of a token; of a time it only matters whether it is set and, for expires_at, whether
 // the token lives for 15 minutes. They are read once, at the end. A token that the plan changes
-// while it waits is not judged. A collector that owns one of these columns says so:
-// `collector.writes`.
+// while it waits is not judged, unless its account only gets another name. A collector that owns
+// one of these columns says so: `collector.writes`.
 #include "check/inside.h"
 
 static bool is_own_column(const struct scenario *s, const char *column)

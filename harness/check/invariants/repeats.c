@@ -24,11 +24,11 @@
 //
 // A collector lost its turn when a fault kept it away (pause-collector, partition, half-open,
 // exhaust-connections, or the server away or paused) for B (sources/takeovers.c) or more. It also
-// lost its turn when another fault ended its session, in that time or at most the grace before it,
-// and more than the grace passed until it could return. It could return when the fault that kept it
-// away had ended and a quarter of the grace, or returns_within if that is shorter, had passed. A
-// stall of B or more takes the turn of the collector that had it. terminate-backend alone takes
-// nobody's turn.
+// lost its turn when this or another fault may have ended its session, in that time or at most the
+// grace before it, and more than the grace passed until it could return. It could return when the
+// fault that kept it away had ended and a quarter of the grace, or returns_within if that is
+// shorter, had passed. A stall of B or more takes the turn of the collector that had it.
+// terminate-backend alone takes nobody's turn.
 #include "check/inside.h"
 
 #include <sys/wait.h>

@@ -1,4 +1,5 @@
-// tells_secrets: the collector's log holds the key, or the secret of a token.
+// tells_secrets: the collector's log holds the key, or the secret of a token that the database
+// still holds at the end.
 //
 // The run itself looks, because a history keeps no secrets: for 32 bytes as 64 hex digits in a row,
 // or as 40 letters of base64, with either alphabet and at any place of longer data. Of a log of

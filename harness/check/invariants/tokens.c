@@ -5,7 +5,7 @@
 // fault-free time before that. A token lives for 15 minutes; an earlier end that the collector
 // itself wrote into `expires_at` does not count. An unsendable token is lost when it is not in
 // dead_letters, which a collector with tables of its own promises by `dead_letters`. A token that a
-// torn or forged line names is counted with that line and not here. Two cases are not judged:
+// torn or forged line names is counted with that line and not here. Three cases are not judged:
 // - Still draining: the drain ran its whole length, and full lines still came in its last 2T + 1 s
 //   (2T + slack, if that is longer), or as many tokens as the budget allows. For a subject that
 //   promises no limit, new tokens in the last second (or slack) are enough. A second or a slack
@@ -13,6 +13,7 @@
 //   judged.
 // - The plan ended the last collector for good: `collector.restart` is off, or a fault lasts `for:
 //   rest`. Then lost, unrecovered and end_state are not judged, and the run is inconclusive.
+// - The harness may have left the server broken (verdict.c).
 //
 // phantom: a delivered token was rolled back, or was never attempted, or its outcome is unknown and
 // it is not in the database. A token that was read before the server lost data (forgot.c) may have

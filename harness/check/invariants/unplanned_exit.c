@@ -9,8 +9,8 @@
 //   them. 70 is right as well while a fault is at work, and any code once the reader or the sender
 //   of the process is gone.
 // - It ended later than 1 s + slack after TERM. The 1 s is promised; the slack is that of late. A
-//   pause by the plan in that time excuses. If the harness itself stood still for more than slack/2
-//   in that time, the run is inconclusive.
+//   pause by the plan in that time excuses, and time without a processor does not count. If a stall
+//   (stall_list.h) touches that time, the run is inconclusive.
 #include "check/inside.h"
 
 #include <signal.h>
@@ -181,6 +181,7 @@ void check_exits(const struct check *c)
         if (!is_late(c, p, asked_ns))
             continue;
         // The harness sees an end only when it wakes up, so when it stood still an end seems late.
+        // A server that stood still kept the process from its last confirmation.
         if (check_kept_by(c, NO_PROCESS, asked_ns, p->ended_ns, 0, CAUSE_IS_NONE).kind !=
             CAUSE_NONE)
             stalled++;
@@ -190,6 +191,7 @@ void check_exits(const struct check *c)
                 ledger_seconds(l, asked_ns), (double)(p->ended_ns - asked_ns) / 1e9);
     }
     if (stalled > 0)
-        result_reason(c->r, "%zu %s ended late while the harness itself stood still", stalled,
+        result_reason(c->r,
+            "%zu %s ended late while the harness, the machine or the server stood still", stalled,
             NOUN(stalled, "collector", "collectors"));
 }

@@ -4,10 +4,11 @@
 // after the last event, and not before the process is a second old. Where T is 2 s or more, it is
 // also judged between one event of the load and the next, from slack after the first of them on,
 // because a batch that waits gives a collector nothing to do. The process and all its descendants
-// count together, and so do the backends of its sessions: 5% of a processor for each collector.
+// count together. So do the backends of all sessions, with 5% of a processor for each collector.
 // Where the harness cannot see the backends, they count as idle. There are two samples a second,
 // and CPU time comes in ticks of 10 ms. A health check every second wakes a process fewer than 10
-// times a second. busy_idle and leak are judged where `small` is promised or `expect` names them.
+// times a second. busy_idle and leak are judged where `small` is promised and the scenario needs
+// it, or where `expect` names them.
 #include "check/inside.h"
 
 static const double busy_share = 0.05;       // share of one processor that an idle collector may

@@ -5,4 +5,4 @@ token 0 at 50
 line at 150: 0
 fault {do: stop-collector} struck 900 undone 2000
 probe at 900 stalled 1000 took 0
-=> verdict inconclusive
+=> verdict inconclusive, says "1 collector ended late while the harness, the machine or the server stood still"
