@@ -7,7 +7,7 @@
 
 static const int64_t plain_every_ns = 5 * NS_PER_S;
 
-// Writes a bar such as "[#####....]" of the load's planned time. Without such a time it is full.
+// Writes a bar such as "[#####....]" of the planned time. Without such a time it is full.
 static void progress_bar(char *out, size_t size, const struct progress *p)
 {
     enum { WIDTH = 20 };
@@ -30,10 +30,58 @@ static void update_rate(struct progress *p)
     p->rated_ns = p->at_ns;
 }
 
+// The parts of the line, in their order.
+enum { NAME, BAR, TIME, COMMITTED, DELIVERED, LATENCY, FAULTS, PARTS };
+
+struct progress_parts {
+    char text[PARTS][120];
+};
+
+static void make_parts(struct progress_parts *parts, const struct progress *p)
+{
+    const size_t size = sizeof parts->text[0];
+    char bar[64];
+
+    *parts = (struct progress_parts){0};
+    progress_bar(bar, sizeof bar, p);
+    snprintf(parts->text[NAME], size, "%s", p->scenario);
+    snprintf(parts->text[BAR], size, " %s", bar);
+    snprintf(parts->text[TIME], size, " %5.1f s %-5s", p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
+        p->what);
+    snprintf(parts->text[COMMITTED], size, " committed %llu/%llu", (unsigned long long)p->committed,
+        (unsigned long long)p->planned);
+    snprintf(parts->text[DELIVERED], size, "  delivered %llu, %.0f/s",
+        (unsigned long long)p->delivered, p->rate);
+    if (isfinite(p->latency_ms))
+        snprintf(parts->text[LATENCY], size, ", %.1f ms", p->latency_ms);
+    if (p->faults_planned)
+        snprintf(parts->text[FAULTS], size, "  faults %zu/%zu", p->faults, p->faults_planned);
+}
+
+// Appends the parts that fit into `room` columns. If not all do, the bar goes first, because the
+// other parts tell more. No part is cut: a number that is cut off would read as another number.
+static void append_parts(const struct progress_parts *parts, size_t room, struct buf *out)
+{
+    size_t whole = 0, used = 0;
+
+    for (int i = 0; i < PARTS; i++)
+        whole += strlen(parts->text[i]);
+    for (int i = 0; i < PARTS; i++) {
+        if (i == BAR && whole > room)
+            continue;
+        used += strlen(parts->text[i]);
+        if (used > room)
+            return;
+        buf_append_str(out, parts->text[i]);
+    }
+}
+
 void progress_show(struct progress *p)
 {
     bool terminal = terminal_is(STDERR_FILENO);
-    char bar[64];
+    struct progress_parts parts;
+    struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 12);
+    size_t columns, lines;
 
     update_rate(p);
     if (p->suite && p->suite->live) {
@@ -45,16 +93,11 @@ void progress_show(struct progress *p)
     if (!terminal && p->at_ns - p->shown_ns < plain_every_ns)
         return;
     p->shown_ns = p->at_ns;
-    progress_bar(bar, sizeof bar, p);
-    fprintf(stderr, "%s%s %s %5.1f s %-5s committed %llu/%llu  delivered %llu, %.0f/s",
-        terminal ? "\r" : "", p->scenario, bar, p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
-        p->what, (unsigned long long)p->committed, (unsigned long long)p->planned,
-        (unsigned long long)p->delivered, p->rate);
-    if (isfinite(p->latency_ms))
-        fprintf(stderr, ", %.1f ms", p->latency_ms);
-    if (p->faults_planned)
-        fprintf(stderr, "  faults %zu/%zu", p->faults, p->faults_planned);
-    fputs(terminal ? "\x1b[K" : "\n", stderr);
+    make_parts(&parts, p);
+    terminal_size(STDERR_FILENO, &columns, &lines);
+    // In a line that the window has wrapped, the cursor would move back only within its last row.
+    append_parts(&parts, terminal ? columns - 1 : SIZE_MAX, &text);
+    fprintf(stderr, terminal ? "\r%s\x1b[K" : "%s\n", buf_str(&text) ? text.data : "");
     fflush(stderr);
 }
 

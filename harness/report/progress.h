@@ -1,5 +1,6 @@
-// Shows that a run is alive. On a terminal one line is rewritten; elsewhere a line is printed every
-// five seconds. Both go to stderr, because stdout holds the verdicts.
+// Shows that a run is alive. On a terminal one line, not wider than the window, is rewritten;
+// elsewhere a line is printed every five seconds. Both go to stderr, because stdout holds the
+// verdicts.
 #pragma once
 
 #include "base/base.h"
@@ -14,7 +15,8 @@ struct progress {
     double rate;         // internal: tokens delivered per second, in the last whole second
     const char *what;    // such as "load" or "drain"
     const char *scenario;
-    int64_t at_ns, whole_ns; // time since the start of the load, and the load's planned length
+    int64_t at_ns, whole_ns; // time since the start of the load, and for how long load and faults
+                             // are planned
     uint64_t committed, planned, delivered;
     double latency_ms; // mean latency of the tokens that were read in the last whole second; NAN:
                        // no token was read

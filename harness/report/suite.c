@@ -168,14 +168,14 @@ static size_t name_width(const struct suite *s, size_t columns)
     return longest < columns / 2 ? longest : columns / 2;
 }
 
-// Returns the share of a row's work that is done, 0 to 1.
+// Returns the share of a row's work that is done, 0 to 1; 0 for a row that has none here.
 static double done_share(const struct suite *s, const struct suite_row *r)
 {
     double at = 0;
 
     if (r->state == SUITE_RUNS && s->shown.whole_ns > 0 && s->shown.at_ns > 0)
         at = fmin((double)s->shown.at_ns / (double)s->shown.whole_ns, 1);
-    return (r->done + at) / r->runs;
+    return r->runs > 0 ? (r->done + at) / r->runs : 0;
 }
 
 // Puts a bar of which `share` (0 to 1) is filled. `width` is at most 63.
@@ -218,7 +218,9 @@ static void put_suite_row(struct terminal_line *l, const struct suite *s, const 
         }
         return;
     }
-    terminal_put(l, state_colour(r), 12, state_or_verdict_name(r->state, r->verdict));
+    // The runs of a row may all belong to other shards.
+    terminal_put(l, state_colour(r), 12,
+        r->runs > 0 ? state_or_verdict_name(r->state, r->verdict) : "not here");
     if (r->done > 0)
         put_time(l, " ", r->took_ns, "");
     if (r->done > 0 && r->lost > 0) {

@@ -17,7 +17,8 @@ enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_F
 struct suite_row {
     const char *name;   // borrowed
     int64_t planned_ns; // the length of one run: load and faults
-    int runs, done;     // the number of its runs, and how many of them are over
+    int runs, done;     // the number of its runs here, 0 if other shards have all of them, and how
+                        // many are over
     int passed;         // how many of these passed
     bool failed;        // at least one of its runs failed
     enum suite_state state;
@@ -89,8 +90,9 @@ const char *suite_run_name(const struct suite_run *run);
 // Removes the live table, so that something can be printed. suite_show draws it again.
 void suite_hide(struct suite *s);
 
-// Writes how many runs passed, and how many ended otherwise: "40 of 52 runs passed, 12 violated".
+// Writes how many runs passed, how many ended otherwise, and what the command did not come to: "40
+// of 52 runs passed, 12 violated, 0 skipped".
 void suite_print_counts(const struct suite *s, struct buf *out);
 
-// Prints one row for each scenario, then the counts.
+// Prints one row for each scenario of which a run is over, then the counts.
 void suite_print(const struct suite *s, FILE *out);

@@ -17,7 +17,7 @@ on_terminal() {
     local size="cols $1 rows $2" code=0
     shift 2
     script -qec "stty $size -onlcr; $(printf '%q ' "$@")" /dev/null </dev/null >"$place/screen" || code=$?
-    sed 's/\x1b\[[0-9]*[mAJ]//g; s/\r/\n/g' "$place/screen" >"$place/lines"
+    sed 's/\x1b\[[0-9]*[mAJK]//g; s/\r/\n/g' "$place/screen" >"$place/lines"
     return $code
 }
 widest() { awk '{ if (length > n) n = length } END { print n }' "$place/lines"; }
@@ -42,6 +42,16 @@ NO_COLOR=1 on_terminal 40 2 "$mailproof" run steady promise-limit "${options[@]}
 [ "$(grep -cE $'\x1b\\[[0-9]+A' "$place/screen")" -gt 0 ] || fail "the table did not stay in its place"
 [ "$(grep -cE $'\x1b\\[([2-9]|[0-9]{2,})A' "$place/screen")" = 0 ] || fail "higher than the window"
 grep -qE '^[0-2] of 2 runs passed.*, 0 skipped' "$place/lines" || fail "no count"
+
+# A scenario whose runs belong to another shard does not look as if it was done, or would come.
+on_terminal 80 24 bash -c '"$@" >"$0"' "$place/out" "$mailproof" run steady promise-limit --shard 2/2 "${options[@]}" ||
+    fail "exit code $?"
+grep -qE '^steady +\[\.+\] not here *$' "$place/lines" || fail "the row of another shard: $(grep ^steady "$place/lines")"
+
+# The line of a single run keeps to the window, too.
+on_terminal 60 24 "$mailproof" run steady "${options[@]}" || fail "exit code $?"
+grep -E '^steady .* committed [0-9]+/' "$place/lines" >"$place/progress" || fail "no progress"
+[ "$(awk '{ if (length > n) n = length } END { print n }' "$place/progress")" -lt 60 ] || fail "the line is too wide: $(cat "$place/progress")"
 
 # Without a terminal the progress is plain lines.
 "$mailproof" run steady "${options[@]}" --set load.0.for=6s >"$place/out" 2>"$place/err" ||
