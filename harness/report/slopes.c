@@ -99,11 +99,12 @@ static void add_slope_point(struct points *p, double x, double y)
     p->y[p->count++] = y;
 }
 
-// True when a figure was measured and has enough points. The memory of the collector or of the
-// harness is never 0, so a row of zeros means that it could not be measured.
+// True when a figure was measured and has enough points. Memory and descriptors are never 0, so a
+// row of zeros means that they could not be seen, as those of a server on another machine.
 static bool is_measured(const struct points *p, enum slope_id id)
 {
-    bool is_there = figures[id].kind != KIND_LEVEL_KB && id != SLOPE_HARNESS_MEMORY;
+    bool is_there = figures[id].kind == KIND_GROWTH || figures[id].kind == KIND_COLUMN ||
+                    id == SLOPE_DEAD_TUPLES || id == SLOPE_NOTIFY_QUEUE;
 
     for (size_t i = 0; i < p->count; i++)
         is_there = is_there || p->y[i] > 0;
