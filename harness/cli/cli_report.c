@@ -30,6 +30,7 @@ static bool render_again(
         .observed = &observed,
         .silence = &silence,
         .folder = folder,
+        .promises = &observed.promises,
     };
 
     // Only what the folder holds may be in a report. The folder has the logs, so the cause of a

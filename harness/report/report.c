@@ -25,7 +25,7 @@ static bool append_commit_hgrm(const struct report *r, struct buf *out, struct e
 
 static bool append_observed(const struct report *r, struct buf *out, struct err *e)
 {
-    return observed_write(r->observed, r->ledger->start_ns, out, e);
+    return observed_write(r->observed, r->promises, r->ledger->start_ns, out, e);
 }
 
 // The files of a result folder, in the order in which they are written. result.json is the last, so

@@ -29,7 +29,7 @@ struct report {
     const struct silence *silence;
     const struct folder *folder;
     const struct quoted_flags *promises; // what the documentation of a queue promises, word for
-                                         // word; NULL: the collector's promises need no quotation
+                                         // word; NULL: none is quoted
 };
 
 // Returns the next of r->promises that the run broke; NULL: there is no further one. *at is the

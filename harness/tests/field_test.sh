@@ -66,6 +66,9 @@ convicts_one_that_loses() {
     job=$(sed -n 's/^    lost: \(job [0-9]*\): .*/\1/p' "$place/out" | head -n 1)
     expect_exit 0 "$mailproof" check "$place/results/steady/latest" --token "$job"
     grep -qx "$job" "$place/out" || fail "no life of '$job': $(cat "$place/out")"
+    cp -r "$place/results/steady/latest/." "$place/first"
+    expect_exit 0 "$mailproof" report "$place/results/steady/latest"
+    diff -r "$place/first" "$place/results/steady/latest" || fail "rendering again changed something"
     for file in summary.md report.html; do
         grep -q 'A job that was not marked is free again' "$place/results/steady/latest/$file" || fail "$file: its promise is not told"
     done

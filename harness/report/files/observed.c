@@ -131,6 +131,7 @@ void observed_fini(struct observed *o)
     free(o->collector);
     free(o->changed);
     free(o->program);
+    quoted_fini(&o->promises);
     *o = (struct observed){0};
 }
 
@@ -158,7 +159,30 @@ static json_t *sample_json(const struct sample *s, int64_t start_ns)
     return object;
 }
 
-static json_t *observed_json(const struct observed *o, int64_t start_ns)
+// Returns the name of a promise (enum promise); NULL: there is none of this value.
+static const char *promise_name(int promise)
+{
+    for (const struct word *w = promise_words; w->name; w++) {
+        if ((int)w->value == promise)
+            return w->name;
+    }
+    return NULL;
+}
+
+static json_t *quoted_promises_json(const struct quoted_flags *promises)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; promises && i < promises->count; i++) {
+        const struct quoted *q = &promises->items[i];
+        json_array_append_new(list, json_pack("{s:s?, s:s?, s:s?}", "promise",
+                                        promise_name(q->flag), "quote", q->quote, "url", q->url));
+    }
+    return list;
+}
+
+static json_t *observed_json(
+    const struct observed *o, const struct quoted_flags *promises, int64_t start_ns)
 {
     json_t *samples = json_array(), *waits = json_object();
 
@@ -166,16 +190,18 @@ static json_t *observed_json(const struct observed *o, int64_t start_ns)
         json_array_append_new(samples, sample_json(&o->samples[i], start_ns));
     for (size_t i = 0; i < o->wait_count; i++)
         json_object_set_new(waits, o->waits[i].event, json_integer((json_int_t)o->waits[i].seen));
-    return json_pack("{s:I, s:I, s:s?, s:s?, s:s?, s:b, s:o, s:f, s:f, s:o, s:o}", "start_unix_ns",
-        (json_int_t)o->start_wall_ns, "harness_rss_max_kb", (json_int_t)o->harness_rss_kb,
-        "collector", o->collector, "changed", o->changed, "program", o->program, "sampled",
-        o->sampled, "cpu_s", cpu_json(o->cpu_s), "machine_busy_s", o->busy_s, "machine_total_s",
-        o->total_s, "wait_events", waits, "samples", samples);
+    return json_pack("{s:I, s:I, s:s?, s:s?, s:s?, s:b, s:o, s:f, s:f, s:o, s:o, s:o}",
+        "start_unix_ns", (json_int_t)o->start_wall_ns, "harness_rss_max_kb",
+        (json_int_t)o->harness_rss_kb, "collector", o->collector, "changed", o->changed, "program",
+        o->program, "sampled", o->sampled, "cpu_s", cpu_json(o->cpu_s), "machine_busy_s", o->busy_s,
+        "machine_total_s", o->total_s, "promises", quoted_promises_json(promises), "wait_events",
+        waits, "samples", samples);
 }
 
-bool observed_write(const struct observed *o, int64_t start_ns, struct buf *out, struct err *e)
+bool observed_write(const struct observed *o, const struct quoted_flags *promises, int64_t start_ns,
+    struct buf *out, struct err *e)
 {
-    return append_root(observed_json(o, start_ns), JSON_COMPACT, out) ||
+    return append_root(observed_json(o, promises, start_ns), JSON_COMPACT, out) ||
            err_set(e, ERR_INTERNAL, "cannot make observed.json");
 }
 
@@ -225,6 +251,35 @@ static void read_waits(struct observed *o, json_t *from)
     }
 }
 
+// Returns a text of one line; NULL if it is none.
+static const char *one_line_text(const json_t *from, const char *key)
+{
+    const char *text = json_string_value(json_object_get(from, key));
+
+    return text && text[strcspn(text, "\r\n")] == '\0' ? text : NULL;
+}
+
+// Reads the promises. One that this version does not know is left out.
+static void take_promises(struct quoted_flags *promises, const json_t *from)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(from, i, item)
+    {
+        const char *name = one_line_text(item, "promise"), *quote = one_line_text(item, "quote");
+        const char *url = one_line_text(item, "url");
+        for (const struct word *w = promise_words; w->name && name && quote && url; w++) {
+            if (strcmp(w->name, name) != 0)
+                continue;
+            memory_grow(&promises->items, promises->count, 1, sizeof *promises->items);
+            promises->items[promises->count++] = (struct quoted){
+                .flag = (int)w->value, .quote = memory_copy(quote), .url = memory_copy(url)};
+            promises->flags |= (int)w->value;
+        }
+    }
+}
+
 bool observed_read(struct observed *o, int64_t start_ns, const char *folder, struct err *e)
 {
     *o = (struct observed){0};
@@ -248,6 +303,7 @@ bool observed_read(struct observed *o, int64_t start_ns, const char *folder, str
     o->collector = memory_copy(json_string_value(json_object_get(root, "collector")));
     o->changed = memory_copy(json_string_value(json_object_get(root, "changed")));
     o->program = memory_copy(json_string_value(json_object_get(root, "program")));
+    take_promises(&o->promises, json_object_get(root, "promises"));
     // Later versions add fields, and older files lack some, so only the samples are required.
     return whole || err_set(e, ERR_USAGE, "%.500s/observed.json is not one of mailproof's", folder);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "postgres/sampler.h"
+#include "scenario/quoted.h"
 #include "scenario/scenario.h"
 
 struct observed {
@@ -17,6 +18,8 @@ struct observed {
     char *collector;        // owned; the value of --collector; NULL: not given
     char *changed; // owned; the options that changed the scenario, quoted for a shell; NULL: none
     char *program; // owned; the tested program, see subject/command.h; NULL: not known
+    struct quoted_flags promises; // owned; of a run that was read: what the documentation of its
+                                  // queue promises
 };
 
 // Fills in *o, with the samples from a stopped sampler (NULL: there was none). The load began at
@@ -25,9 +28,9 @@ void observed_take(struct observed *o, const struct sampler *s, int64_t start_ns
     const struct scenario *scenario, const char *collector, char *program);
 void observed_fini(struct observed *o);
 
-// Appends the text of observed.json.
-MUST_USE bool observed_write(
-    const struct observed *o, int64_t start_ns, struct buf *out, struct err *e);
+// Appends the text of observed.json. `promises`: those that a report quotes; NULL: none.
+MUST_USE bool observed_write(const struct observed *o, const struct quoted_flags *promises,
+    int64_t start_ns, struct buf *out, struct err *e);
 
 // Reads the observed.json of a result folder; ERR_USAGE names the mistake in it.
 MUST_USE bool observed_read(
