@@ -32,14 +32,15 @@ static size_t step_of(const struct steps *s, const struct ledger *l, int64_t ns)
     return step < 0 ? 0 : (size_t)step >= s->count ? s->count - 1 : (size_t)step;
 }
 
-// Counts the tokens of each step: planned, committed, and the change of the backlog.
+// Counts the tokens of each step: planned, committed, and the change of the backlog. A closed loop
+// plans no times, so its tokens count when they are sent.
 static void count_tokens(struct steps *s, const struct ledger *l)
 {
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         const struct txn_record *txn = ledger_txn(l, t);
         if (txn->outcome == TXN_NOT_NEEDED)
             continue;
-        s->counts[step_of(s, l, ledger_intended_ns(l, t))].intended++;
+        s->counts[step_of(s, l, ledger_begin_ns(l, t))].intended++;
         if (txn->outcome == TXN_COMMITTED)
             s->counts[step_of(s, l, txn->ended_ns)].committed++;
         if (must_be_delivered(l, t)) {

@@ -7,7 +7,7 @@
 struct interval {
     int64_t from_ns, length_ns; // ns; from_ns counts from the start of the load
     const char *phase;          // the phase's name; NULL: the interval is a step of the run
-    uint64_t intended;          // tokens planned for the interval
+    uint64_t intended;          // tokens planned for the interval; of a closed loop: sent in it
     uint64_t committed;         // tokens acknowledged in the interval
     uint64_t delivered;         // tokens delivered for the first time in the interval
     uint64_t lines;             // whole lines read in the interval; 0 for a phase

@@ -3,15 +3,10 @@
 // How much earlier than the timeout the collector's timer may fire by our clock.
 static const int64_t tolerance_ns = 2 * NS_PER_MS;
 
-static bool is_of_closed_loop(const struct ledger *l, uint32_t token)
-{
-    return l->scenario->load[l->plan->txns[l->txn_of[token]].phase].closed;
-}
-
 bool stages_measurable(const struct ledger *l, uint32_t token)
 {
     return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->sent_ns != 0 &&
-           !is_of_closed_loop(l, token) && !ledger_is_backlog(l, token);
+           !ledger_is_closed_loop(l, token) && !ledger_is_backlog(l, token);
 }
 
 // True for a valid delivery of a token that the plan has.

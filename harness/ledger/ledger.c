@@ -94,6 +94,12 @@ bool ledger_is_backlog(const struct ledger *l, uint32_t token)
     return l->plan->txns[l->txn_of[token]].flags & TXN_BACKLOG;
 }
 
+bool ledger_is_closed_loop(const struct ledger *l, uint32_t token)
+{
+    return l->scenario->load[l->plan->txns[l->txn_of[token]].phase].closed &&
+           !ledger_is_backlog(l, token);
+}
+
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token)
 {
     // The plan has no time for a token of the backlog, because it is inserted before the load
@@ -101,6 +107,14 @@ int64_t ledger_intended_ns(const struct ledger *l, uint32_t token)
     if (ledger_is_backlog(l, token))
         return ledger_txn(l, token)->sent_ns;
     return l->start_ns + l->plan->txns[l->txn_of[token]].at_ns;
+}
+
+int64_t ledger_begin_ns(const struct ledger *l, uint32_t token)
+{
+    const int64_t sent_ns = ledger_txn(l, token)->sent_ns;
+
+    // The run may have ended before a closed loop sent it.
+    return sent_ns && ledger_is_closed_loop(l, token) ? sent_ns : ledger_intended_ns(l, token);
 }
 
 int64_t ledger_read_ns(const struct ledger *l, uint32_t token)

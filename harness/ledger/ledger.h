@@ -221,9 +221,17 @@ void ledger_name(const struct ledger *l, uint32_t token, char out[NAMES_MAX]);
 // so only the name is written.
 void ledger_full_name(const struct ledger *l, uint32_t token, char out[LEDGER_FULL_NAME_MAX]);
 
+// True for an insert without an intended time: a closed loop sent it when the one before was
+// answered.
+bool ledger_is_closed_loop(const struct ledger *l, uint32_t token);
+
 // Returns when the insert was intended, on the run's clock; for a token of the backlog, when it was
-// really sent.
+// really sent; for one of a closed loop, when its phase began.
 int64_t ledger_intended_ns(const struct ledger *l, uint32_t token);
+
+// Returns when the token's life begins: at its intended insert or, in a closed loop, when it was
+// sent.
+int64_t ledger_begin_ns(const struct ledger *l, uint32_t token);
 
 // Returns when the token's first delivery was read; CLOCK_NEVER without one.
 int64_t ledger_read_ns(const struct ledger *l, uint32_t token);

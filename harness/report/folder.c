@@ -1,5 +1,7 @@
 #include "report/folder.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -176,19 +178,33 @@ bool folder_link_latest(struct folder *f, struct err *e)
     return false;
 }
 
-// Removes the empty logs of collectors, so that the folder of logs can be removed unless a
-// collector has logged something.
+// Removes the empty logs, so that the folder of logs can be removed unless a program has logged
+// something.
 static void remove_empty_logs(const struct folder *f)
 {
-    struct err ignored;
+    DIR *dir = opendir(f->logs);
     struct stat st;
 
-    for (int i = 0; i < 64; i++) { // a scenario has at most 64 instances
-        char log[PATH_MAX], name[64];
-        snprintf(name, sizeof name, "collector-%d.log", i);
-        if (path_join(log, f->logs, name, &ignored) && stat(log, &st) == 0 && st.st_size == 0)
-            unlink(log);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && st.st_size == 0)
+            unlinkat(dirfd(dir), entry->d_name, 0);
     }
+    if (dir)
+        closedir(dir);
+}
+
+// Removes the files that folder_make has written.
+static void remove_inputs(const struct folder *f)
+{
+    DIR *dir = opendir(f->path);
+
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, "scenario.yaml") == 0 || trace_is_name(entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    }
+    if (dir)
+        closedir(dir);
 }
 
 // Removes the folder that holds all runs of the scenario if no run is in it: rmdir removes only an
@@ -204,16 +220,16 @@ static void remove_empty_parent(const struct folder *f)
 
 void folder_fini(struct folder *f)
 {
-    char verdict[PATH_MAX], scenario[PATH_MAX];
+    char verdict[PATH_MAX];
     struct err ignored;
 
     if (f->path[0] && !f->judged && path_join(verdict, f->path, "result.json", &ignored) &&
-        path_join(scenario, f->path, "scenario.yaml", &ignored) && !path_exists(verdict)) {
+        !path_exists(verdict)) {
         remove_empty_logs(f);
         // A run that could not begin leaves no folder. But if it has written a log, which tells
         // why, the folder stays.
         if (rmdir(f->logs) == 0) {
-            unlink(scenario);
+            remove_inputs(f);
             rmdir(f->path);
             remove_empty_parent(f);
         }

@@ -120,8 +120,9 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
     const struct {
         int64_t at_ns;
         const char *what;
-    } steps[] = {{ledger_intended_ns(l, token), "intended"}, {txn->sent_ns, "insert sent"},
-        {txn->commit_ns, "COMMIT or ROLLBACK sent"}, {txn->ended_ns, life_outcome(l, token)}};
+    } steps[] = {{ledger_is_closed_loop(l, token) ? 0 : ledger_intended_ns(l, token), "intended"},
+        {txn->sent_ns, "insert sent"}, {txn->commit_ns, "COMMIT or ROLLBACK sent"},
+        {txn->ended_ns, life_outcome(l, token)}};
     const struct met met = met_of(l, token);
     char text[80];
 

@@ -41,12 +41,12 @@ struct met met_of(const struct ledger *l, uint32_t token)
     const struct ledger_token *t = &l->tokens[token];
     const bool leased = l->scenario->collector.dequeue == DEQUEUE_LEASED;
     const bool overdue = t->deliveries == 0 || (leased && t->outcome == OUTCOME_NONE);
-    const int64_t intended_ns = ledger_intended_ns(l, token);
-    const int64_t last_ns = clock_max(last_seen_ns(l, token), intended_ns);
+    const int64_t begin_ns = ledger_begin_ns(l, token);
+    const int64_t last_ns = clock_max(last_seen_ns(l, token), begin_ns);
 
     // The time begins a second earlier, because a fault that has just ended may still have an
     // effect.
-    return (struct met){.from_ns = intended_ns - before_ns,
+    return (struct met){.from_ns = begin_ns - before_ns,
         .until_ns = overdue ? overdue_at_ns(l, last_ns) : last_ns,
         .overdue = overdue};
 }

@@ -9,8 +9,8 @@ struct met {
     bool overdue; // the token was never delivered, or in leased mode never sent, dead or expired
 };
 
-// Returns the time in which a fault can explain the token: from a second before its intended time
-// to its last delivery or answer. For an overdue token, this time ends when batch timeout + 2 s
+// Returns the time in which a fault can explain the token: from a second before its life begins to
+// its last delivery or answer. For an overdue token, this time ends when batch timeout + 2 s
 // have passed without a fault.
 struct met met_of(const struct ledger *l, uint32_t token);
 

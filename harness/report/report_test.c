@@ -8,11 +8,24 @@
 #include "report/pages/charts.h"
 #include "report/pages/glance.h"
 #include "report/escape.h"
+#include "report/files/summary.h"
 #include "report/gather.h"
 #include "report/pages/index.h"
 #include "report/life.h"
 #include "report/suite.h"
 #include "story/story.h"
+
+static void read_text(const char *dir, const char *name, char *text, size_t size)
+{
+    char path[PATH_MAX];
+    struct err e;
+
+    assert_true(path_join(path, dir, name, &e));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    text[fread(text, 1, size - 1, file)] = '\0';
+    fclose(file);
+}
 
 static void assert_repeats(const char *provider, const char *collector, const char *want)
 {
@@ -119,26 +132,38 @@ static void the_log_tells_why_nothing_came(void **state)
         "PHP Fatal error:  Uncaught PDOException: could not find driver", 1, "extension");
 }
 
-// The process that the harness asked to end, after one that failed by itself, explains nothing.
-static void the_last_own_exit_tells_why_nothing_came(void **state)
+static void assert_silent(const char *text, const char *what, const char *cause)
 {
     static struct story t;
     struct result result;
     struct silence s;
     struct err e = {0};
 
-    if (!story_read_text(&t,
-            "run until 5000\nprocess 0 until 100 exit 3\nprocess 1 instance 0 from 200 signal 15\n"
-            "token 0 at 50\n",
-            "test", &e))
+    if (!story_read_text(&t, text, "test", &e))
         fail_msg("%s", e.text);
     struct check_input input = check_input_of(&t.history);
     check_ledger(&result, &t.history.ledger, &input);
     silence_find(&s, &t.history.ledger, &result, "/nonexistent");
-    assert_string_equal(s.what, "the collector wrote no line at all");
-    assert_non_null(strstr(s.cause, "it ended by itself 1 time, last with exit code 3 after"));
+    assert_string_equal(s.what, what);
+    if (strncmp(s.cause, cause, strlen(cause)) != 0)
+        fail_msg("'%s' does not begin with '%s'", s.cause, cause);
     result_fini(&result);
     story_fini(&t);
+}
+
+// The process that the harness asked to end, after one that failed by itself, explains nothing. One
+// that the plan ended for the rest of the run did not run to the end.
+static void the_exits_tell_why_nothing_came(void **state)
+{
+    assert_silent(
+        "run until 5000\nprocess 0 until 100 exit 3\nprocess 1 instance 0 from 200 signal 15\n"
+        "token 0 at 50\n",
+        "the collector wrote no line at all",
+        "it ended by itself 1 time, last with exit code 3 after");
+    assert_silent("run until 5000\nprocess 0 until 1500 signal 9 asked\ntoken 0 at 50\n",
+        "the collector wrote no line at all", "the plan ended it at 1.500 s");
+    assert_silent("run until 5000\ntoken 0 at 50\n", "the collector wrote no line at all",
+        "it ran to the end");
 }
 
 static void a_run_without_a_verdict_is_told(void **state)
@@ -197,6 +222,127 @@ static void a_row_keeps_a_failed_run(void **state)
     assert_null(strstr(text, "  pass "));
     free(text);
     suite_fini(&s);
+}
+
+// An hour in which nothing was judged has no figures. Zeros would look like good news.
+static void an_hour_without_a_verdict_has_no_figures(void **state)
+{
+    char dir[] = "/tmp/mp-report.XXXXXX", page[10000];
+    struct suite_run failed = {.scenario = "a",
+        .state = SUITE_FAILED,
+        .lost = NAN,
+        .duplicated = NAN,
+        .p50_ms = NAN,
+        .p99_ms = NAN,
+        .folder = (char[]){""},
+        .why = (char[]){"the server did not start"}};
+    struct suite s;
+    struct err e;
+
+    assert_non_null(mkdtemp(dir));
+    suite_init(&s, 1, false);
+    s.rows[0].name = "a";
+    s.rows[0].runs = 1;
+    s.out = dir;
+    s.soak = true;
+    suite_begin(&s, 0);
+    suite_end(&s, &failed);
+    assert_true(summary_write(&s, dir, &e));
+    read_text(dir, "summary.md", page, sizeof page);
+    assert_non_null(strstr(page, "| 1 | 0 of 1 | – | – | – | a failed |"));
+    suite_fini(&s);
+    assert_true(workdir_remove_tree(dir));
+}
+
+static void write_empty(const char *dir, const char *name)
+{
+    struct folder folder = {0};
+    struct buf none FREED_BY(buf_fini) = BUF_INIT(1);
+    struct err e;
+
+    snprintf(folder.path, sizeof folder.path, "%s", dir);
+    assert_true(folder_write(&folder, name, &none, &e));
+}
+
+// A run that could not begin leaves no folder, also when its load has recorded arrivals.
+static void a_run_that_did_not_begin_leaves_nothing(void **state)
+{
+    static struct story t;
+    char dir[] = "/tmp/mp-report.XXXXXX";
+    struct folder folder;
+    struct err e = {0};
+
+    assert_non_null(mkdtemp(dir));
+    if (!story_read_text(&t, "token 0 at 50\nline at 150: 0\n", "test", &e))
+        fail_msg("%s", e.text);
+    free(t.scenario.load[0].file);
+    t.scenario.load[0].file = memory_copy("arrivals-load.csv");
+    if (!folder_make(&folder, &t.scenario, dir, &e))
+        fail_msg("%s", e.text);
+    // Of a collector and of a queue's own client, which have logged nothing.
+    write_empty(folder.logs, "collector-0.log");
+    write_empty(folder.logs, "producer.log");
+    folder_fini(&folder);
+    assert_int_equal(rmdir(dir), 0);
+    story_fini(&t);
+}
+
+// In a closed loop an insert has no intended time, and no latency from it. The faults before it was
+// sent do not explain it.
+static void a_token_of_a_closed_loop_has_no_intended_time(void **state)
+{
+    static struct story t;
+    char dir[] = "/tmp/mp-report.XXXXXX", page[10000];
+    struct folder folder = {0};
+    struct buf told FREED_BY(buf_fini) = BUF_INIT(1 << 16);
+    struct err e = {0};
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(folder.path, sizeof folder.path, "%s", dir);
+    if (!story_read_text(&t,
+            "token 0 due 0 at 3000 commit 3001 ack 3002\nline at 3100: 0\n"
+            "fault {do: reset} struck 500\n",
+            "test", &e))
+        fail_msg("%s", e.text);
+    t.scenario.load[0].closed = true;
+    struct observed observed = {0};
+    struct report report = {.scenario = &t.scenario,
+        .ledger = &t.history.ledger,
+        .observed = &observed,
+        .folder = &folder};
+    assert_true(report_write_tokens(&report, &e));
+    read_text(dir, "tokens.csv", page, sizeof page);
+    assert_non_null(strstr(page, ",0,,3.000000,3.001000,3.002000,committed,"));
+    assert_non_null(strstr(page, ",1,3.100000,,0,0,1\n"));
+    read_text(dir, "tokens.jsonl", page, sizeof page);
+    assert_non_null(strstr(page, "\"intended_s\":null,\"sent_s\":3.0"));
+    assert_true(life_html(&t.history.ledger, 0, &told));
+    assert_null(strstr(buf_str(&told), "reset"));
+    assert_null(strstr(buf_str(&told), "intended"));
+    // It is counted in the second in which it was sent.
+    buf_clear(&told);
+    assert_true(report_intervals_csv(&report, &told, &e));
+    assert_non_null(strstr(buf_str(&told), "\n0,0,0,"));
+    assert_non_null(strstr(buf_str(&told), "\n3,1,1,1,"));
+    story_fini(&t);
+    assert_true(workdir_remove_tree(dir));
+}
+
+// A handler that was told to fail has got its job in a good line.
+static void a_refused_job_came_in_a_good_line(void **state)
+{
+    static struct story t;
+    struct buf told FREED_BY(buf_fini) = BUF_INIT(1 << 16);
+    struct err e = {0};
+
+    if (!story_read_text(&t,
+            "token 0 at 50\nline at 150: 0 refused transient 160\nline at 300: 0 sent 310\n",
+            "test", &e))
+        fail_msg("%s", e.text);
+    assert_true(life_html(&t.history.ledger, 0, &told));
+    assert_non_null(strstr(buf_str(&told), "circle class=\"read\""));
+    assert_null(strstr(buf_str(&told), "class=\"torn\""));
+    story_fini(&t);
 }
 
 // A closed loop has no intended times, so its curve is only that from the commit.
@@ -469,14 +615,10 @@ static void write_result(const char *folder)
 
 static void read_page(const char *dir, char *page, size_t size)
 {
-    char path[PATH_MAX];
     struct err e;
 
-    assert_true(index_write(dir, &e) && path_join(path, dir, "index.html", &e));
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    page[fread(page, 1, size - 1, file)] = '\0';
-    fclose(file);
+    assert_true(index_write(dir, &e));
+    read_text(dir, "index.html", page, size);
 }
 
 // The newest run of each scenario stands first, the worst verdict on top.
@@ -573,9 +715,13 @@ int main(void)
         cmocka_unit_test(the_command_that_repeats_it),
         cmocka_unit_test(markdown_shows_the_text_unchanged),
         cmocka_unit_test(the_log_tells_why_nothing_came),
-        cmocka_unit_test(the_last_own_exit_tells_why_nothing_came),
+        cmocka_unit_test(the_exits_tell_why_nothing_came),
         cmocka_unit_test(a_run_without_a_verdict_is_told),
         cmocka_unit_test(a_row_keeps_a_failed_run),
+        cmocka_unit_test(an_hour_without_a_verdict_has_no_figures),
+        cmocka_unit_test(a_run_that_did_not_begin_leaves_nothing),
+        cmocka_unit_test(a_token_of_a_closed_loop_has_no_intended_time),
+        cmocka_unit_test(a_refused_job_came_in_a_good_line),
         cmocka_unit_test(percentiles_of_a_closed_loop),
         cmocka_unit_test(a_fault_left_out_did_not_take_effect),
         cmocka_unit_test(what_is_excused_to_the_end_has_no_bound),

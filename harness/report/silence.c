@@ -12,8 +12,8 @@
 
 // Number of bytes of a log that are read, half from its beginning and half from its end.
 #define LOG_MAX (1u << 20)
-// Number of different lines that are told apart. A log that has more has no common line worth
-// printing.
+// Number of different lines that are counted. In a log that has more, later ones are not the
+// commonest.
 #define KINDS_MAX 1000
 // When at least this many tokens are newer than the last line, the collector may be silent.
 static const size_t newer_min = 10;
@@ -235,13 +235,21 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
     const struct process_record *last = NULL; // of those that ended by themselves
+    int64_t last_end_ns = 0;
     size_t ended_by_itself = 0;
 
     for (size_t i = 0; i < log->process_count; i++) {
+        last_end_ns = clock_max(last_end_ns, log->processes[i].ended_ns);
         if (log->processes[i].asked)
             continue;
         last = &log->processes[i];
         ended_by_itself++;
+    }
+    // A fault may last for the rest of the run.
+    if (!last && last_end_ns < l->drain_end_ns) {
+        snprintf(s->cause, sizeof s->cause, "the plan ended it at %.3f s",
+            ledger_seconds(l, last_end_ns));
+        return;
     }
     if (!last) {
         snprintf(s->cause, sizeof s->cause, "it ran to the end%s",

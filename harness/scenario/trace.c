@@ -1,5 +1,6 @@
 #include "scenario/trace.h"
 
+#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include "scenario/units.h"
@@ -81,6 +82,11 @@ bool trace_read(struct load_phase *phase, const char *scenario_path, struct err 
     free(phase->file);
     phase->file = memory_format("arrivals-%.64s.csv", phase->name);
     return true;
+}
+
+bool trace_is_name(const char *file)
+{
+    return fnmatch("arrivals-*.csv", file, 0) == 0;
 }
 
 bool trace_write(const struct load_phase *phase, struct buf *out)

@@ -9,5 +9,8 @@
 // name under which a result folder keeps the times (trace_write).
 MUST_USE bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e);
 
+// True for a name that trace_read gives to a phase's file.
+bool trace_is_name(const char *file);
+
 // Appends the times of a phase in the same format. False when `out` has failed.
 bool trace_write(const struct load_phase *phase, struct buf *out);

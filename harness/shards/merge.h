@@ -18,8 +18,9 @@ struct merges {
     size_t count;
 };
 
-// Finds the records of shards in the folders and below them, without following links, and joins
-// those of the same work. ERR_USAGE when there is no such record, when a shard is there twice, or
-// when shards of the same work had different options or versions. Call merges_fini also on failure.
+// Finds the records of shards in the folders and up to six levels below them, but in no link and no
+// hidden folder, and joins those of the same work. ERR_USAGE when there is no such record, when a
+// shard is there twice, or when shards of the same work had different options or versions. Call
+// merges_fini also on failure.
 MUST_USE bool merge_records(struct merges *m, char *const *folders, struct err *e);
 void merges_fini(struct merges *m);

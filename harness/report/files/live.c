@@ -14,7 +14,7 @@
 // What the main thread has reported and the other thread serves. Guarded by the lock.
 struct live_facts {
     bool running;
-    char scenario[64], phase[16];
+    char scenario[72], phase[16]; // a name has at most 64 letters
     double at_s, whole_s;
     double committed, planned, delivered, faults, faults_planned;
     double verdicts[VERDICT_MISSED + 1]; // the number of runs with each verdict
@@ -42,7 +42,7 @@ static void append_progress(struct buf *out, const struct live_facts *t)
         double value;
         const char *help;
     } rows[] = {
-        {"mailproof_run_seconds", OPENMETRICS_GAUGE, t->at_s, "how long the load has lasted"},
+        {"mailproof_run_seconds", OPENMETRICS_GAUGE, t->at_s, "seconds since the load began"},
         {"mailproof_run_planned_seconds", OPENMETRICS_GAUGE, t->whole_s,
             "how long load and faults are planned to last"},
         {"mailproof_run_planned_tokens", OPENMETRICS_GAUGE, t->planned,

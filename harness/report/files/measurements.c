@@ -13,6 +13,12 @@ static json_t *real_or_null(double value)
     return isfinite(value) ? json_real(rint(value * 1e6) / 1e6) : json_null();
 }
 
+// Returns a count; null unless it is known.
+static json_t *count_or_null(bool known, double count)
+{
+    return known ? json_integer((json_int_t)count) : json_null();
+}
+
 // Returns a percentile in ms; null for an empty histogram.
 static json_t *json_ms(const struct histogram *h, double percentile)
 {
@@ -60,15 +66,17 @@ static void add_batches(const struct report *r, json_t *root)
     const struct histogram *h = &s->sizes;
 
     json_object_set_new(root, "batches",
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "fired_by_limit",
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "fired_by_limit",
             (json_int_t)s->fired[FIRED_BY_LIMIT], "fired_by_timeout",
             (json_int_t)s->fired[FIRED_BY_TIMEOUT], "fired_at_start",
             (json_int_t)s->fired[FIRED_AT_START], "fired_after_fault",
             (json_int_t)s->fired[FIRED_AFTER_FAULT], "fired_at_end",
             (json_int_t)s->fired[FIRED_AT_END], "fired_otherwise",
-            (json_int_t)s->fired[FIRED_OTHERWISE], "size_min", (json_int_t)h->min, "size_p50",
-            (json_int_t)histogram_percentile(h, 50), "size_max", (json_int_t)h->max, "size_mean",
-            real_or_null(histogram_mean(h))));
+            (json_int_t)s->fired[FIRED_OTHERWISE], "size_min",
+            count_or_null(h->total > 0, (double)h->min), "size_p50",
+            count_or_null(h->total > 0, (double)histogram_percentile(h, 50)), "size_max",
+            count_or_null(h->total > 0, (double)h->max), "size_mean",
+            h->total ? real_or_null(histogram_mean(h)) : json_null()));
 }
 
 static void add_phase(void *list, const struct interval *i)
@@ -108,8 +116,9 @@ static json_t *cpu_by_group(const struct observed *o)
     json_t *cpu = json_object();
 
     // Without a sampler there are no figures. Zeros would look like a machine at rest.
-    for (enum usage_group g = 0; o->sampled && g < USAGE_GROUPS; g++)
-        json_object_set_new(cpu, usage_group_name(g), real_or_null(o->cpu_s[g]));
+    for (enum usage_group g = 0; g < USAGE_GROUPS; g++)
+        json_object_set_new(
+            cpu, usage_group_name(g), o->sampled ? real_or_null(o->cpu_s[g]) : json_null());
     json_object_set_new(cpu, "machine_busy", o->sampled ? real_or_null(o->busy_s) : json_null());
     json_object_set_new(cpu, "machine_total", o->sampled ? real_or_null(o->total_s) : json_null());
     return cpu;
@@ -143,6 +152,7 @@ static void add_harness(const struct report *r, json_t *root)
 // --- the server --------------------------------------------------------------
 
 struct server_sums {
+    bool seen; // the server answered at least once
     double commits, wal_bytes, checkpoints, queue_usage_max, dead_tuples_max, xmin_age_max, up_s;
     int64_t collector_rss_max_kb;
 };
@@ -165,6 +175,7 @@ static struct server_sums sum_up(const struct sample *samples, size_t count)
             sums.collector_rss_max_kb = now->collector_rss_kb;
         if (!now->up)
             continue;
+        sums.seen = true;
         raise_to(&sums.queue_usage_max, now->queue_usage);
         raise_to(&sums.dead_tuples_max, now->dead_tuples);
         raise_to(&sums.xmin_age_max, now->oldest_xmin_age);
@@ -184,18 +195,23 @@ static void add_server(const struct report *r, json_t *root)
     const struct observed *o = r->observed;
     struct server_sums sums = sum_up(o->samples, o->count);
     double committed = r->result->values[METRIC_COMMITTED];
+    // The growth of a counter is known between two samples of a server that was up.
+    const bool grew = sums.up_s > 0;
     json_t *events = json_object();
 
     for (size_t i = 0; i < o->wait_count; i++)
         json_object_set_new(events, o->waits[i].event, json_integer((json_int_t)o->waits[i].seen));
     json_object_set_new(root, "server",
-        json_pack("{s:I, s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I, s:o}", "samples",
+        json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples",
             (json_int_t)o->count, "commits_per_s", real_or_null(sums.commits / sums.up_s),
-            "wal_bytes", real_or_null(sums.wal_bytes), "wal_bytes_per_token",
-            real_or_null(sums.wal_bytes / committed), "checkpoints", (json_int_t)sums.checkpoints,
-            "notify_queue_usage_max", real_or_null(sums.queue_usage_max), "dead_tuples_max",
-            (json_int_t)sums.dead_tuples_max, "oldest_xmin_age_max", (json_int_t)sums.xmin_age_max,
-            "collector_rss_max_kb", (json_int_t)sums.collector_rss_max_kb, "wait_events", events));
+            "wal_bytes", real_or_null(grew ? sums.wal_bytes : NAN), "wal_bytes_per_token",
+            real_or_null(grew ? sums.wal_bytes / committed : NAN), "checkpoints",
+            count_or_null(grew, sums.checkpoints), "notify_queue_usage_max",
+            real_or_null(sums.seen ? sums.queue_usage_max : NAN), "dead_tuples_max",
+            count_or_null(sums.seen, sums.dead_tuples_max), "oldest_xmin_age_max",
+            count_or_null(sums.seen, sums.xmin_age_max), "collector_rss_max_kb",
+            count_or_null(sums.collector_rss_max_kb > 0, (double)sums.collector_rss_max_kb),
+            "wait_events", events));
 }
 
 void report_add_measurements(const struct report *r, struct json_t *root)

@@ -4,7 +4,7 @@
 #include "check/check.h"
 
 struct judged_run {
-    char scenario[64], seed[24];
+    char scenario[72], seed[24]; // a name has at most 64 letters
     enum verdict verdict;
     double values[METRIC_COUNT]; // NAN: not measured
 };

@@ -21,8 +21,9 @@ struct stored {
 };
 
 // Writes what went wrong in a run, such as "late 8, latency.p99 < 500ms": that the collector was
-// silent, the broken invariants with their counts, the expectations that do not hold, and why the
-// run is inconclusive or the subject was given up. The text is cut to `size`.
+// silent, the broken invariants with their counts, the expectations that do not hold, why the run
+// is inconclusive and, if all this says nothing, why the subject was given up. The text is cut to
+// `size`.
 void stored_broke(const struct stored *s, char *text, size_t size);
 
 // Reads a result folder. ERR_USAGE when it holds no result of a known form.

@@ -110,7 +110,8 @@ static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_r
 // The segments that ended within the same hour of a soak.
 struct hour {
     size_t segments, passed;
-    double lost, duplicated, p99_ms; // sums of lost and duplicated, largest latency
+    double lost, duplicated, p99_ms; // sums of lost and duplicated, largest latency; NAN: nothing
+                                     // measured
     const struct suite_run *worst;   // the first of its worst segments, whose page is linked
 };
 
@@ -118,7 +119,7 @@ static void add_segment(struct hour *h, const struct suite_run *r)
 {
     h->segments++;
     h->passed += has_passed(r);
-    // A segment that was not judged has NAN for these counts, which suite_sum leaves out.
+    // A segment that was not judged has NAN for these figures, which suite_sum and fmax leave out.
     h->lost = suite_sum(h->lost, r->lost);
     h->duplicated = suite_sum(h->duplicated, r->duplicated);
     h->p99_ms = fmax(h->p99_ms, r->p99_ms);
@@ -127,11 +128,22 @@ static void add_segment(struct hour *h, const struct suite_run *r)
         h->worst = r;
 }
 
+// Puts the cell of a figure. A 0 for what was not measured would look like good news.
+static void put_cell(struct buf *out, double value, int digits)
+{
+    if (isnan(value))
+        buf_append_str(out, "– | ");
+    else
+        buf_printf(out, "%.*f | ", digits, value);
+}
+
 // Puts the row of an hour. `number` counts from 0.
 static void put_hour(const struct suite *s, size_t number, const struct hour *h, struct buf *out)
 {
-    buf_printf(out, "| %zu | %zu of %zu | %.0f | %.0f | %.1f | ", number + 1, h->passed,
-        h->segments, h->lost, h->duplicated, h->p99_ms);
+    buf_printf(out, "| %zu | %zu of %zu | ", number + 1, h->passed, h->segments);
+    put_cell(out, h->lost, 0);
+    put_cell(out, h->duplicated, 0);
+    put_cell(out, h->p99_ms, 1);
     put_name(s, h->worst, out);
     buf_printf(out, " %s | ", suite_run_name(h->worst));
     append_markdown(out, h->worst->broke);
@@ -142,7 +154,8 @@ static void put_hour(const struct suite *s, size_t number, const struct hour *h,
 static void put_hours(const struct suite *s, struct buf *out)
 {
     const int64_t hour_ns = 3600 * NS_PER_S;
-    struct hour hour = {0};
+    const struct hour none = {.lost = NAN, .duplicated = NAN, .p99_ms = NAN};
+    struct hour hour = none;
     int64_t took_ns = 0;
     size_t hour_number = 0;
 
@@ -154,7 +167,7 @@ static void put_hours(const struct suite *s, struct buf *out)
         // A segment of more than an hour skips hours, which have no row.
         if (ended_in != hour_number && hour.segments > 0) {
             put_hour(s, hour_number, &hour, out);
-            hour = (struct hour){0};
+            hour = none;
         }
         hour_number = ended_in;
         add_segment(&hour, &s->runs[i]);

@@ -1,6 +1,7 @@
 // Writes the history of every token for other programs. tokens.csv has a row for each token with
 // its first delivery, and tokens.jsonl an object for each token with all deliveries. Times are
-// seconds since the load began. The time of an event that never happened is empty or null.
+// seconds since the load began. The time of an event that never happened is empty or null, and so
+// is the intended time of a closed loop, with the latency from it.
 #include <jansson.h>
 #include <math.h>
 
@@ -72,6 +73,12 @@ static double event_s(const struct ledger *l, int64_t ns)
     return ns == 0 || ns == CLOCK_NEVER ? NAN : ledger_seconds(l, ns);
 }
 
+// Returns when the insert was intended; NAN for one of a closed loop.
+static double intended_s(const struct ledger *l, uint32_t token)
+{
+    return ledger_is_closed_loop(l, token) ? NAN : event_s(l, ledger_intended_ns(l, token));
+}
+
 // --- rows ---------------------------------------------------------------------------------
 
 static void put_number(FILE *out, double value)
@@ -104,7 +111,7 @@ static void put_first_delivery(const struct ledger *l, uint32_t token, FILE *out
     }
     const struct line_record *line = &l->log->lines[l->tokens[token].first_line];
     put_number(out, ledger_seconds(l, read_ns));
-    put_number(out, (double)(read_ns - ledger_intended_ns(l, token)) / 1e6);
+    put_number(out, 1e3 * (ledger_seconds(l, read_ns) - intended_s(l, token)));
     fprintf(out, ",%d,%u,%u", l->log->processes[line->process].instance,
         l->tokens[token].first_line, line->tokens);
 }
@@ -119,7 +126,7 @@ static void put_token_row(const struct ledger *l, uint32_t token, FILE *out)
     fprintf(out, "%u,%s,%s", token, login, token_kind_name(l->plan->kinds[token]));
     put_quoted(out, l->scenario->load[l->plan->txns[l->txn_of[token]].phase].name);
     fprintf(out, ",%u", l->txn_of[token]);
-    put_number(out, event_s(l, ledger_intended_ns(l, token)));
+    put_number(out, intended_s(l, token));
     put_number(out, event_s(l, txn->sent_ns));
     put_number(out, event_s(l, txn->commit_ns));
     put_number(out, event_s(l, txn->ended_ns));
@@ -178,8 +185,7 @@ static json_t *token_json(const struct ledger *l, uint32_t token, const struct d
                      "s:o}",
         "token", (json_int_t)token, "login", login, "kind", token_kind_name(l->plan->kinds[token]),
         "phase", l->scenario->load[l->plan->txns[l->txn_of[token]].phase].name, "transaction",
-        (json_int_t)l->txn_of[token], "intended_s",
-        token_number(event_s(l, ledger_intended_ns(l, token))), "sent_s",
+        (json_int_t)l->txn_of[token], "intended_s", token_number(intended_s(l, token)), "sent_s",
         token_number(event_s(l, txn->sent_ns)), "commit_sent_s",
         token_number(event_s(l, txn->commit_ns)), "answered_s",
         token_number(event_s(l, txn->ended_ns)), "outcome", txn_outcome_name(txn->outcome),

@@ -1,5 +1,6 @@
-// Writes a run as a trace: the stages of each delivered token, each process, each fault. The
-// spans come in two formats: Chrome's JSON for Perfetto, OTLP's JSON for OpenTelemetry.
+// Writes a run as a trace: the stages of each delivered token that has them (stages_measurable),
+// each process, each fault. The spans come in two formats: Chrome's JSON for Perfetto, OTLP's JSON
+// for OpenTelemetry.
 #include "base/utf8.h"
 #include "report/report.h"
 

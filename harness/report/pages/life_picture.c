@@ -64,7 +64,7 @@ static void draw_bar(
 static void draw_insert(struct picture *p, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(p->l, token);
-    int64_t intended_ns = ledger_intended_ns(p->l, token);
+    int64_t begin_ns = ledger_begin_ns(p->l, token);
     // A transaction that never came to its COMMIT ended during the insert.
     int64_t commit_ns = txn->commit_ns ? txn->commit_ns : txn->ended_ns;
 
@@ -72,7 +72,8 @@ static void draw_insert(struct picture *p, uint32_t token)
     // The run ended before the insert was sent.
     if (!txn->sent_ns)
         return;
-    draw_bar(p, "lag", intended_ns, txn->sent_ns, "waited for a connection");
+    if (begin_ns < txn->sent_ns)
+        draw_bar(p, "lag", begin_ns, txn->sent_ns, "waited for a connection");
     draw_bar(p, "sent", txn->sent_ns, commit_ns, "insert sent");
     draw_bar(p, "commit", commit_ns, txn->ended_ns, life_outcome(p->l, token));
 }
@@ -104,8 +105,10 @@ static void draw_deliveries(struct picture *p, uint32_t token, uint32_t process)
         if (d->token != token || line->process != process)
             continue;
         life_delivery(p->l, d, text, sizeof text);
+        // A job whose handler was told to fail (DELIVERY_REFUSED) has come in a good line.
+        bool good = line->state == LINE_WHOLE && !(d->flags & (DELIVERY_FORGED | DELIVERY_NAMED));
         buf_printf(p->out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%d\" r=\"6\"><title>%.6f s: ",
-            line->state == LINE_WHOLE && d->flags == 0 ? "read" : "torn", x_of(p, line->read_ns),
+            good ? "read" : "torn", x_of(p, line->read_ns),
             (p->rows - 1) * ROW_HEIGHT + BAR_TOP + BAR_HEIGHT / 2,
             ledger_seconds(p->l, line->read_ns));
         append_escaped(p->out, text);
@@ -163,10 +166,10 @@ static void draw_faults(struct picture *p)
     }
 }
 
-// Draws about six round times, in milliseconds since the token's intended insert.
+// Draws about six round times, in milliseconds since the token's life began.
 static void draw_axis(struct picture *p, uint32_t token)
 {
-    const int64_t zero_ns = ledger_intended_ns(p->l, token);
+    const int64_t zero_ns = ledger_begin_ns(p->l, token);
     const int64_t rough_ns = (p->until_ns - p->from_ns) / 6 + 1;
     int64_t step_ns = 1000;
 
@@ -185,9 +188,9 @@ static void draw_axis(struct picture *p, uint32_t token)
             x, p->rows * ROW_HEIGHT, x, p->rows * ROW_HEIGHT + NUMBERS_BASELINE,
             (double)(tick * step_ns) / 1e6);
     }
-    buf_printf(p->out,
-        "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ms since the intended insert</text>\n",
-        (LEFT + RIGHT) / 2, p->rows * ROW_HEIGHT + CAPTION_BASELINE);
+    buf_printf(p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">ms since the %s</text>\n",
+        (LEFT + RIGHT) / 2, p->rows * ROW_HEIGHT + CAPTION_BASELINE,
+        ledger_is_closed_loop(p->l, token) ? "insert was sent" : "intended insert");
 }
 
 // A life_tell that extends the picture's time to include the event.
@@ -250,8 +253,8 @@ static void put_key(const char *picture, struct buf *out)
     }
 }
 
-// Puts what became of the token. If it was never delivered, though it should have been, that is
-// said first.
+// Puts what became of the token. If it was committed and never delivered, that is said first: the
+// verdict tells whether it had to come.
 static void put_end(const struct ledger *l, uint32_t token, struct buf *out)
 {
     const struct txn_record *txn = ledger_txn(l, token);

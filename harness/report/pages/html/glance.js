@@ -14,7 +14,7 @@ const glance = { row: 16, left: 92, right: 10, top: 4, from: 0, until: 1 };
 function glanceLane(fault) {
   if (/-collector$/.test(fault.do)) return 'collector';
   if (/-(reader|sender)$/.test(fault.do)) return 'reader';
-  if (/^(partition|half-open|reset|delay|throttle|cut-at|limit-data|slice)/.test(fault.do)) return 'network';
+  if (/^(partition$|half-open|reset|delay|throttle|cut-at|limit-data|slice)/.test(fault.do)) return 'network';
   return 'server';
 }
 
@@ -108,8 +108,7 @@ function drawGlance() {
   place.replaceChildren(...[[paper.width, 'paper'], [place.clientWidth, 'on-screen']].map((one) => glancePicture(...one)));
 }
 
-// Tells the life of the token that is drawn nearest to a point; the worse state wins where dots lie on
-// each other.
+// Tells the life of the token that is drawn nearest to a point, among those of the point's row.
 function tellToken(event) {
   const box = byId('glance-picture').getBoundingClientRect();
   const x = event.clientX - box.left, lane = glanceLanes()[Math.floor((event.clientY - box.top - glance.top) / glance.row)];

@@ -395,7 +395,8 @@ function tables() {
 // A queue has jobs and consumers where mail has tokens and collectors. The figures' own words are changed, and nothing that
 // a program has printed.
 function callJobs() {
-  const words = document.querySelectorAll('.hint, .on-screen, caption, th, .axis span, [aria-label]');
+  // The options that were given (#ran) are the user's own words, too.
+  const words = document.querySelectorAll('.hint:not(#ran), .on-screen, caption, th, .axis span, [aria-label]');
   const changed = (s) => s.replace(/\btoken(s?)\b/g, 'job$1').replace(/\bcollector(s?)\b/g, 'consumer$1');
   for (const e of words) {
     for (const node of e.childNodes)

@@ -1,4 +1,4 @@
-// Draws each scenario's last runs above the table: a line of p99 with a dot for each verdict,
+// Draws each scenario's last runs below the table: a line of p99 with a dot for each verdict,
 // the oldest at the left; one run is no trend. The figures come from the table.
 'use strict';
 const trendRuns = 30, trendWidth = 240, trendHeight = 36;
