@@ -2,8 +2,8 @@
 //
 // The collector connects to a port of 127.0.0.1, so its TCP timers and resets are real. The proxy
 // connects to the server's address. One thread passes the bytes on; any other thread may call the
-// functions here. Only a run whose scenario breaks the network has a proxy. All other runs measure
-// PostgreSQL alone.
+// functions here. Most runs have no proxy and measure PostgreSQL alone (run/prepare.c says which
+// need one).
 //
 // A proxy has one limit: its kernel acknowledges everything that the collector sends. So the
 // collector's own deadlines notice a partition, but its TCP timers see a healthy peer. For a
@@ -21,12 +21,13 @@ struct proxy;
 
 struct proxy_counts {
     size_t links;       // number of connections at this moment
-    size_t opaque;      // number of these whose messages cannot be seen, because they are encrypted
+    size_t opaque;      // number of these whose messages cannot be seen: they are encrypted, or do
+                        // not speak PostgreSQL's protocol
     uint64_t passed;    // number of bytes passed since the start, both ways
     size_t withheld[2]; // by sender: number of bytes that were read and not yet passed on
     uint64_t limited;   // number of connections that proxy_limit has ended
-    uint64_t refused;   // number of connections that were refused: without the run's password, or
-                        // while the server was away
+    uint64_t refused;   // number of connections that were refused: without the run's password, too
+                        // many, or while the server had no address or refused at once
 };
 
 // Starts a proxy in front of the server. It looks up the server's address again for every

@@ -67,6 +67,7 @@ struct link_watcher {
     bool (*message)(
         void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side);
     void *self;
+    bool clear_only; // a client that does not begin with a message of the protocol is cut before it
 };
 
 // Makes a link. Takes over both descriptors, which must be non-blocking.

@@ -108,6 +108,7 @@ static void follow_framing(
         size_t len = f->bytes.len - f->cleared;
         struct wire_message m;
         enum cut_side side;
+        const bool is_first = f->wire.phase == WIRE_STARTUP;
         if (f->wire.left == 0 && wire_begin(&f->wire, data, len, &m)) {
             follow_encryption(l, sender, &m);
             exchange_take(&l->exchange, sender, &m);
@@ -115,6 +116,11 @@ static void follow_framing(
                 f->cut = side == CUT_BEFORE;
                 f->cut_next = side == CUT_AFTER;
             }
+        }
+        // A client that begins with TLS, without a request for it, gets answers in TLS.
+        if (is_first && f->wire.phase == WIRE_OPAQUE) {
+            l->flows[MESSAGE_SERVER].wire.phase = WIRE_OPAQUE;
+            f->cut = watcher->clear_only;
         }
         // With a cut before it, the message stays in the buffer and never passes.
         if (f->cut)

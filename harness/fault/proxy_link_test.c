@@ -15,6 +15,7 @@ struct fixture {
     struct link_conditions conditions;
     unsigned char cut_type; // type of the message to cut at; 0: no cut
     enum cut_side cut_side;
+    bool clear_only;
     char types[64]; // types of the messages seen so far
     int64_t now_ns, wake_ns;
     bool was_cut;
@@ -54,7 +55,7 @@ static void close_link(struct fixture *f)
 
 static bool pump(struct fixture *f)
 {
-    const struct link_watcher watcher = {.message = watch, .self = f};
+    const struct link_watcher watcher = {.message = watch, .self = f, .clear_only = f->clear_only};
 
     f->wake_ns = CLOCK_NEVER;
     return link_pump(f->link, &f->conditions, &watcher, f->now_ns, &f->wake_ns, &f->was_cut);
@@ -96,6 +97,28 @@ static void passes_both_ways(void **state)
     EXPECT(f.client, "Z\0\0\0\5I");
     assert_string_equal(f.types, "\1QZ");
     assert_true(f.wake_ns == CLOCK_NEVER);
+    close_link(&f);
+}
+
+static void sees_no_messages_in_tls_without_a_request(void **state)
+{
+    struct fixture f;
+
+    open_link(&f);
+    f.cut_type = 'Z';
+    SEND(f.client, "\x16\3\1\2\0\1\0\1");
+    SEND(f.server, "Z\0\0\0\5I");
+    assert_true(pump(&f));
+    EXPECT(f.server, "\x16\3\1\2\0\1\0\1");
+    EXPECT(f.client, "Z\0\0\0\5I");
+    assert_string_equal(f.types, "");
+    close_link(&f);
+    open_link(&f);
+    f.clear_only = true;
+    SEND(f.client, "\x16\3\1\2\0\1\0\1");
+    assert_false(pump(&f));
+    assert_true(f.was_cut);
+    expect_nothing(f.server);
     close_link(&f);
 }
 
@@ -239,6 +262,7 @@ int main(void)
         cmocka_unit_test(ends_at_its_limit),
         cmocka_unit_test(passes_pieces),
         cmocka_unit_test(passes_both_ways),
+        cmocka_unit_test(sees_no_messages_in_tls_without_a_request),
         cmocka_unit_test(cuts_before_and_after_a_message),
         cmocka_unit_test(waits_for_the_rest_of_the_message_to_cut_after),
         cmocka_unit_test(holds_one_way_and_hides_the_end),

@@ -83,14 +83,38 @@ static void without_descriptors_it_tries_again_after_a_pause(void **state)
         assert_true(refused_ns[i] - refused_ns[i - 1] >= PROXY_ACCEPT_PAUSE_NS);
 }
 
-// Connects a client through the proxy, lets the server send ReadyForQuery, and returns the client.
-static int connect_and_answer(const struct proxy *p, int listener, int *server)
+// Makes a proxy and the listening socket of the server behind it.
+static struct proxy *start_with_server(struct target *target, int *listener)
 {
-    static const char ready[] = {'Z', 0, 0, 0, 5, 'I'};
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+
+    *listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(*listener, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(*listener, 2), 0);
+    assert_int_equal(getsockname(*listener, (struct sockaddr *)&at, &len), 0);
+    struct proxy *p = start_before(target, ntohs(at.sin_port));
+    // target_init lets libpq begin to connect.
+    close(accept(*listener, NULL, NULL));
+    return p;
+}
+
+// Connects a client through the proxy to the server, and returns it.
+static int connect_through(const struct proxy *p, int listener, int *server)
+{
     int client = connect_to(proxy_port(p));
 
     *server = accept(listener, NULL, NULL);
     assert_true(*server >= 0);
+    return client;
+}
+
+// Connects a client through the proxy, lets the server send ReadyForQuery, and returns the client.
+static int connect_and_answer(const struct proxy *p, int listener, int *server)
+{
+    static const char ready[] = {'Z', 0, 0, 0, 5, 'I'};
+    int client = connect_through(p, listener, server);
+
     assert_int_equal(send(*server, ready, sizeof ready, 0), sizeof ready);
     return client;
 }
@@ -98,20 +122,12 @@ static int connect_and_answer(const struct proxy *p, int listener, int *server)
 static void a_cut_whose_connection_ends_first_waits_for_the_next(void **state)
 {
     const struct message_kind ready = {.sender = MESSAGE_SERVER, .type = 'Z'};
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof at;
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct target target;
-    int server;
+    int server, listener;
     char byte;
 
-    assert_int_equal(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(listen(listener, 2), 0);
-    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &len), 0);
-    struct proxy *p = start_before(&target, ntohs(at.sin_port));
+    struct proxy *p = start_with_server(&target, &listener);
     alarm(100);
-    // target_init lets libpq begin to connect.
-    close(accept(listener, NULL, NULL));
     // The message comes and is held back, and the client leaves meanwhile.
     proxy_cut(p, &ready, 1, CUT_BEFORE);
     proxy_hold(p, false, true);
@@ -137,11 +153,40 @@ static void a_cut_whose_connection_ends_first_waits_for_the_next(void **state)
     target_fini(&target);
 }
 
+// A proxy that asks for a password cannot see it in an encrypted stream, so it allows none.
+static void nobody_passes_the_password_by_encryption(void **state)
+{
+    static const char ssl_request[] = {0, 0, 0, 8, 4, (char)210, 22, 47};
+    static const char answers[] = {'N', 'S'};
+    struct target target;
+    int server, listener;
+    char bytes[sizeof ssl_request];
+
+    struct proxy *p = start_with_server(&target, &listener);
+    p->asks_password = true;
+    alarm(100);
+    for (size_t i = 0; i < sizeof answers; i++) {
+        int client = connect_through(p, listener, &server);
+        assert_int_equal(send(client, ssl_request, sizeof ssl_request, 0), sizeof ssl_request);
+        assert_int_equal(recv(server, bytes, sizeof bytes, MSG_WAITALL), sizeof bytes);
+        assert_int_equal(send(server, &answers[i], 1, 0), 1);
+        assert_int_equal(recv(client, bytes, 1, 0), answers[i] == 'N' ? 1 : 0);
+        assert_int_equal(proxy_counts(p).refused, i);
+        close(client);
+        close(server);
+    }
+    alarm(0);
+    close(listener);
+    proxy_free(p);
+    target_fini(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_descriptors_it_tries_again_after_a_pause),
         cmocka_unit_test(a_cut_whose_connection_ends_first_waits_for_the_next),
+        cmocka_unit_test(nobody_passes_the_password_by_encryption),
     };
 
     return cmocka_run_group_tests_name("harness.proxy_room", tests, NULL, NULL);

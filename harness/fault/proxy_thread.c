@@ -5,8 +5,8 @@
 // and wake it. The thread releases the lock only while it waits in poll.
 //
 // The server's address is asked for each client, because a fault may have moved it. A client that
-// does not know the run's password is cut before the server sees a byte: the proxy connects from a
-// place that the server may trust.
+// does not know the run's password is cut before the server sees more of it than a request to
+// encrypt: the proxy connects from a place that the server may trust.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -137,6 +137,15 @@ static bool asks_for_superuser(const struct proxy *p, const struct wire_message 
     return memmem(m->text, m->text_len, wanted, sizeof "user" + (size_t)len + 1) != NULL;
 }
 
+// True unless a message shows that the client is none of the run's, or that the server is about to
+// encrypt: then the proxy would never see the client's password.
+static bool is_let_in(const struct proxy *p, const struct wire_message *m)
+{
+    if (m->type == MESSAGE_ENCRYPTION_ANSWER)
+        return m->text[0] == 'N';
+    return m->type != MESSAGE_STARTUP || (startup_has_password(p, m) && !asks_for_superuser(p, m));
+}
+
 // Counts the messages that the armed cut waits for. True at the last of them, where the connection
 // must be cut.
 static bool reaches_cut(struct cut *c, enum message_sender sender, const struct wire_message *m)
@@ -157,10 +166,8 @@ static bool watch_message(
 {
     struct proxy *p = self;
 
-    // A client that is not let in gets no answer, and the server sees none of its bytes.
-    if (p->asks_password && m->type == MESSAGE_STARTUP &&
-        (!startup_has_password(p, m) || asks_for_superuser(p, m))) {
-        p->refused++;
+    // A client that is not let in gets no answer.
+    if (p->asks_password && !is_let_in(p, m)) {
         *side = CUT_BEFORE;
         return true;
     }
@@ -193,7 +200,8 @@ static void finish_cut(struct proxy *p, const struct link *link)
 // Moves all bytes that can move. Returns the time at which it must be called again at the latest.
 static int64_t pump_all(struct proxy *p)
 {
-    const struct link_watcher watcher = {.message = watch_message, .self = p};
+    const struct link_watcher watcher = {
+        .message = watch_message, .self = p, .clear_only = p->asks_password};
     int64_t wake_ns = CLOCK_NEVER, now = clock_now_ns();
 
     for (size_t i = 0; i < p->link_count;) {
@@ -209,6 +217,8 @@ static int64_t pump_all(struct proxy *p)
         // The bytes up to the cut have passed. A client that is not let in ends in this way, too.
         if (was_cut && p->cut.state == CUT_BEGUN && p->cut.link == p->links[i]->number)
             finish_cut(p, p->links[i]);
+        else
+            p->refused += was_cut;
         p->limited += link_is_at_limit(p->links[i], conditions.limit);
         proxy_remove_link(p, i, false); // false: without a TCP reset
     }
