@@ -72,6 +72,49 @@ static void a_server_that_stays_down_is_no_fault_left_out(void **state)
     assert_non_null(strstr(records[1].evidence, "was not ready"));
 }
 
+// Lets the sender of an instance hang until some instance has written a line. Returns true when the
+// fault counts as proved.
+static bool proves_hang(struct subject *s, int instance)
+{
+    const struct fault_spec spec = {.verb = &verbs[VERB_HANG_SENDER], .instance = instance};
+    struct fault_record r = {.spec = &spec};
+    struct fault_context c = {.subject = s};
+
+    fault_begin(&c, &r);
+    const uint64_t before = subject_tokens(s);
+    while (subject_tokens(s) == before)
+        usleep(1000);
+    fault_end(&c, &r);
+    return r.ok;
+}
+
+// Only the second of two instances writes. Its lines do not prove a fault of the first one's
+// sender.
+static void a_sender_s_fault_is_proved_by_its_own_instance(void **state)
+{
+    static char *const command[] = {"/bin/sh", "-c",
+        "case $MAILPROOF_PROCESS in *-*-1-*) while echo got 0 1; do sleep 0.01; done;; esac;"
+        " exec sleep 1000",
+        NULL};
+    static const unsigned char key[32];
+    static const char *const no_env[] = {NULL};
+    const struct subject_config config = {.command = command,
+        .env = no_env,
+        .key = key,
+        .instances = 2,
+        .token_count = 1,
+        .jobs = true};
+    struct err e;
+
+    alarm(100);
+    struct subject *s = subject_start(&config, &e);
+    assert_non_null(s);
+    assert_false(proves_hang(s, 0));
+    assert_true(proves_hang(s, 1));
+    subject_free(s);
+    alarm(0);
+}
+
 static void every_verb_has_a_family(void **state)
 {
     for (enum verb_id id = 0; id < VERB_COUNT; id++) {
@@ -96,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clear_text_is_asked_for),
         cmocka_unit_test(a_server_that_stays_down_is_no_fault_left_out),
+        cmocka_unit_test(a_sender_s_fault_is_proved_by_its_own_instance),
         cmocka_unit_test(every_verb_has_a_family),
     };
     return cmocka_run_group_tests_name("harness.fault", tests, NULL, NULL);

@@ -10,7 +10,7 @@ static const int64_t poll_ns = 2 * NS_PER_MS;
 static bool pause_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->memo = subject_tokens(c->subject);
+    r->memo = subject_tokens_of(c->subject, r->spec->instance);
     subject_set_mood(c->subject, r->spec->instance, SENDER_PAUSES);
     return true;
 }
@@ -18,16 +18,16 @@ static bool pause_sender(struct fault_context *c, struct fault_record *r, struct
 static bool hang_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
-    r->memo = subject_tokens(c->subject);
+    r->memo = subject_tokens_of(c->subject, r->spec->instance);
     subject_set_mood(c->subject, r->spec->instance, SENDER_HANGS);
     return true;
 }
 
-// Ends the fault. A line that was read proves that a collector waited for an answer. r->memo: the
-// number of tokens that had been read when the fault began.
+// Ends the fault. A line that was read from the fault's instance proves that it waited for an
+// answer. r->memo: the number of tokens that had been read from it when the fault began.
 static bool resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    uint64_t read = subject_tokens(c->subject) - r->memo;
+    uint64_t read = subject_tokens_of(c->subject, r->spec->instance) - r->memo;
 
     subject_set_mood(c->subject, r->spec->instance, SENDER_WORKS);
     if (read == 0)

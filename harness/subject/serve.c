@@ -77,8 +77,10 @@ static void take_subject_lines(struct subject *s, struct instance *in, int64_t n
 {
     uint32_t line = (uint32_t)s->reader.log.line_count;
     struct reading reading = reading_of(s, in, now);
+    uint64_t tokens = s->reader.tokens;
 
     reader_lines(&s->reader, &in->pending, in->process, &reading);
+    atomic_fetch_add(&in->tokens, s->reader.tokens - tokens);
     if (!s->config.sender)
         return;
     enum sender_mood mood = update_sender(s, in);

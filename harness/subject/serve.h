@@ -31,8 +31,9 @@ struct instance {
     double cpu_before_s; // processor time that the process had used when the present log began
     uint32_t process;    // index of the living process in the log
     struct buf pending;
-    int64_t empty_ns;           // when the output was last found empty; belongs to the thread
-    atomic_uint_least64_t read; // bytes that were read from this process
+    int64_t empty_ns;             // when the output was last found empty; belongs to the thread
+    atomic_uint_least64_t read;   // bytes that were read from this process
+    atomic_uint_least64_t tokens; // tokens in whole lines of all its processes
     uint64_t written_bytes; // bytes that the process had written at signalled_ns; under the lock
     int64_t signalled_ns;   // when the process got its first signal that can end it; 0: none
                             // yet; under the lock

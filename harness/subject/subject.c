@@ -252,6 +252,15 @@ uint64_t subject_tokens(struct subject *s)
     return atomic_load(&s->tokens);
 }
 
+uint64_t subject_tokens_of(struct subject *s, int instance)
+{
+    uint64_t tokens = 0;
+
+    for (int i = 0; i < s->config.instances; i++)
+        tokens += instance < 0 || instance == i ? atomic_load(&s->instances[i].tokens) : 0;
+    return tokens;
+}
+
 int64_t subject_seen_ns(struct subject *s, uint32_t token)
 {
     return atomic_load(&s->reader.seen_ns[token]);

@@ -220,6 +220,9 @@ bool subject_gave_up(struct subject *s, struct err *e);
 // Returns how many tokens were read so far in whole lines; the progress line shows the number.
 uint64_t subject_tokens(struct subject *s);
 
+// Returns how many tokens were read so far in whole lines of an instance, or with -1 of all.
+uint64_t subject_tokens_of(struct subject *s, int instance);
+
 // Returns when a planned token was first read in a whole line with a good signature
 // (CLOCK_MONOTONIC); 0: not yet. The drain uses this to end early, as soon as all expected tokens
 // were seen.
