@@ -9,18 +9,27 @@
 
 #define INSTANCES_MAX 64
 
+static double machine_time_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
 // Returns how far the server's clock is ahead of the machine's, in seconds; NAN: the server could
-// not be asked.
+// not be asked. The query takes a moment, so the result may be wrong by half of that.
 static double server_ahead_s(struct fault_context *c, struct err *e)
 {
     char server[40];
-    struct timespec now;
 
-    if (!fault_admin(c, e) || !sql_value(c->admin, "SELECT extract(epoch FROM clock_timestamp())",
-                                  server, sizeof server, e))
+    if (!fault_admin(c, e))
         return NAN;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return strtod(server, NULL) - (double)now.tv_sec - (double)now.tv_nsec / 1e9;
+    const double before = machine_time_s();
+    if (!sql_value(
+            c->admin, "SELECT extract(epoch FROM clock_timestamp())", server, sizeof server, e))
+        return NAN;
+    return strtod(server, NULL) - (before + machine_time_s()) / 2;
 }
 
 // Steps the server's clock. The proof is what the server says when it is asked for the time.
@@ -33,11 +42,11 @@ static bool step_server(struct fault_context *c, struct fault_record *r, struct 
     double ahead = server_ahead_s(c, e), want = (double)clock->offset_ns / 1e9;
     if (isnan(ahead))
         return false;
-    snprintf(r->evidence, sizeof r->evidence, "the server's clock is %+.1f s off", ahead);
-    // The query takes a moment, so the offset may be less than a second off.
-    return fabs(ahead - want) < 1 ||
+    snprintf(r->evidence, sizeof r->evidence, "the server's clock is %+.3f s off", ahead);
+    // A clock that did not step is off by the whole step.
+    return fabs(ahead - want) < fmin(1, fabs((double)r->spec->by_ns / 1e9) / 2) ||
            err_set(
-               e, ERR_SYSTEM, "the server's clock is %+.1f s off, and not %+.1f s", ahead, want);
+               e, ERR_SYSTEM, "the server's clock is %+.3f s off, and not %+.3f s", ahead, want);
 }
 
 // Steps the collectors' clock, but only if it moves for every process of theirs: on a real machine
@@ -60,7 +69,7 @@ static bool step_collectors(struct fault_context *c, struct fault_record *r, str
         return err_set(e, ERR_SKIP, "no collector was running at that time");
     if (!own_clock_step(clock, r->spec->by_ns, e))
         return false;
-    snprintf(r->evidence, sizeof r->evidence, "%zu %s; clock %+.1f s off", count,
+    snprintf(r->evidence, sizeof r->evidence, "%zu %s; clock %+.3f s off", count,
         NOUN(count, "collector", "collectors"), (double)clock->offset_ns / 1e9);
     return true;
 }

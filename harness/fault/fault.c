@@ -60,6 +60,26 @@ bool fault_needs(const struct scenario *s, enum fault_through through)
     return false;
 }
 
+// Says why the provider cannot carry out a verb, and returns false.
+static bool refuse_verb(const struct provider *p, const struct verb *verb, struct err *e)
+{
+    const bool is_yours = p == &provider_url || p == &provider_cluster;
+
+    if (!verb->needs_cluster)
+        return err_set(e, ERR_SKIP,
+            is_yours ? "%s needs a server that the harness controls, and not one of yours "
+                       "(provider: %s)"
+                     : "%s cannot be done to a server of provider: %s",
+            verb->name, p->name);
+    return err_set(e, ERR_SKIP,
+        p->strike ? "%s ends or cuts off machines of a cluster, which needs provider: patroni; a "
+                    "cluster of yours (provider: %s with postgres.rest) can only be asked to "
+                    "switch over"
+                  : "%s needs provider: patroni, which %s is not, or postgres.rest for a cluster "
+                    "of yours",
+        verb->name, p->name);
+}
+
 bool fault_possible(const struct provider *provider, const struct scenario *s, struct err *e)
 {
     if (!provider_suits(provider, &s->postgres, e))
@@ -67,15 +87,7 @@ bool fault_possible(const struct provider *provider, const struct scenario *s, s
     for (size_t i = 0; i < s->fault_count; i++) {
         const struct verb *verb = s->faults[i].verb;
         if (!is_verb_possible(provider, fault_verb_find(verb->id)))
-            return err_set(e, ERR_SKIP,
-                !verb->needs_cluster ? "%s needs a server that the harness controls; provider %s "
-                                       "does not"
-                : provider->strike   ? "%s ends or cuts off machines of a cluster, which needs "
-                                       "provider: patroni; a cluster of yours (provider: %s with "
-                                       "postgres.rest) can only be asked to switch over"
-                                     : "%s needs provider: patroni, which %s is not, or "
-                                       "postgres.rest for a cluster of yours",
-                verb->name, provider->name);
+            return refuse_verb(provider, verb, e);
         // A client that knows every member of the cluster would go around the proxy.
         if (verb->hits == HITS_NETWORK && provider->strike && s->postgres.route != ROUTE_PROXY)
             return err_set(e, ERR_SKIP,

@@ -32,7 +32,7 @@ static bool end_slow_disk(struct fault_context *c, struct fault_record *r, struc
         return false;
     if (delayed <= (int64_t)r->memo)
         return err_set(e, ERR_SYSTEM, "the disk was not flushed while it was slow");
-    snprintf(r->evidence, sizeof r->evidence, "%" PRId64 " %s took %.0f ms and more",
+    snprintf(r->evidence, sizeof r->evidence, "%" PRId64 " %s took %g ms and more",
         delayed - (int64_t)r->memo, NOUN(delayed - (int64_t)r->memo, "flush", "flushes"),
         (double)r->spec->by_ns / 1e6);
     return true;

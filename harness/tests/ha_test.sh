@@ -62,7 +62,7 @@ skips() {
     expect_exit 77 run switchover-sync --postgres local
     grep -q "switchover needs provider: patroni" "$place/out" || fail "no reason"
     expect_exit 77 run server-crash --postgres patroni
-    grep -q "kill-server needs a server that the harness controls" "$place/out" || fail "no reason"
+    grep -q "kill-server cannot be done to a server of provider: patroni" "$place/out" || fail "no reason"
 }
 
 interrupted() {

@@ -95,5 +95,5 @@ psql -qc "DROP ROLE managed; DROP ROLE poor"
 
 # A scenario that needs a server of the harness's own is refused before anything starts.
 expect_exit 77 run server-crash --postgres "host=$PGHOST user=$PGUSER"
-grep -q 'needs a server that the harness controls; provider url does not' "$place/out" || fail "no reason"
+grep -q 'needs a server that the harness controls, and not one of yours (provider: url)' "$place/out" || fail "no reason"
 [ -z "$(ours)" ] || fail "left behind: $(ours)"
