@@ -90,6 +90,8 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
         return buf_printf(answer, "error: %s\n", e.text) || true;
     if (order.id == ORDER_QUIT)
         return false;
+    // What happened before the order is no part of its answer.
+    console_tick(c, clock_now_ns());
     // Our own output gets the same text, so that the proxy's log has everything that happened.
     FILE *both = open_memstream(&text, &len);
     if (!both)

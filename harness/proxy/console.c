@@ -137,6 +137,8 @@ static bool parse_throttle(struct words *w, struct order *o, struct err *e)
 {
     if (!units_bytes_per_second(current_word(w), &o->rate, e))
         return err_prefix(e, "throttle");
+    if (o->rate == 0)
+        return err_set(e, ERR_USAGE, "throttle: RATE is above 0; partition passes nothing");
     w->at++;
     return true;
 }
@@ -183,6 +185,9 @@ static bool parse_for(struct words *w, struct order *o, struct err *e)
     w->at++;
     if (!units_duration(current_word(w), &o->for_ns, e))
         return err_prefix(e, "%s: for", orders[o->id].name);
+    // An order without a time would last until it is undone.
+    if (o->for_ns == 0)
+        return err_set(e, ERR_USAGE, "%s: for: TIME is above 0", orders[o->id].name);
     w->at++;
     return true;
 }
@@ -271,8 +276,9 @@ static void undo_order(struct console *c, enum order_id id, bool drop)
     say_event(c, "%s is over", orders[id].name);
 }
 
-// Undoes all orders that are at work, and a cut that waits. With `drop`, the bytes
-// that were held back are dropped, by resetting all connections.
+// Undoes all orders that are at work, and a cut that waits. With `drop`, the bytes that were held
+// back are dropped, by resetting all connections. Says so even if there was nothing to undo,
+// because a program at the control socket waits for a line.
 static void undo_all_orders(struct console *c, bool drop)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++) {
@@ -282,6 +288,7 @@ static void undo_all_orders(struct console *c, bool drop)
     if (c->cutting)
         proxy_forget_cut(c->proxy);
     c->cutting = false;
+    say_event(c, "healed");
 }
 
 static void begin_cut(struct console *c, const struct order *o)
@@ -318,6 +325,8 @@ static void tell_beginning(const struct console *c, const struct order *o)
 
 void console_apply(struct console *c, const struct order *o, int64_t now_ns)
 {
+    // The order may forget a cut that was reached and not reported yet.
+    console_tick(c, now_ns);
     switch (o->id) {
     case ORDER_CUT_AT:
         begin_cut(c, o);

@@ -54,7 +54,8 @@ struct console {
     struct order half_open;
 };
 
-// Carries out an order. Ignores ORDER_QUIT, which the caller must obey.
+// Carries out an order, after what console_tick does. Ignores ORDER_QUIT, which the caller must
+// obey.
 void console_apply(struct console *c, const struct order *o, int64_t now_ns);
 
 // Undoes the orders whose time is over. Reports a cut that was reached, or that an encrypted

@@ -60,6 +60,8 @@ static void refuses_wrong_orders(void **state)
         {"delay", "delay"},
         {"delay 20ms jitter", "delay: jitter"},
         {"throttle fast", "throttle"},
+        {"throttle 0kB/s", "throttle: RATE is above 0"},
+        {"partition for 0s", "partition: for: TIME is above 0"},
         {"limit-data 0", "limit-data: BYTES is at least 1"},
         {"slice 7 gap", "slice: gap"},
         {"reset for 2s", "reset: 'for' is too much; it takes nothing"},
@@ -109,11 +111,21 @@ static void orders_end_one_by_one(void **state)
     assert_true(hold[MESSAGE_CLIENT] && hold[MESSAGE_SERVER]);
     obey(&c, "heal");
     assert_true(!hold[MESSAGE_CLIENT] && !hold[MESSAGE_SERVER]);
+    // With nothing left to undo, it says so, too.
+    fflush(c.out);
+    size_t before = len;
+    obey(&c, "heal");
+    assert_non_null(strstr(said + before, "healed"));
     obey(&c, "reset");
+    // A cut is told of even if the next one is ordered at once.
+    obey(&c, "cut-at client Query");
+    c.proxy->cut_count = 1;
+    obey(&c, "cut-at client Sync");
     fclose(c.out);
     assert_non_null(strstr(said, "half-open to-server began"));
     assert_non_null(strstr(said, "half-open to-client began"));
     assert_non_null(strstr(said, "reset: 0 connections"));
+    assert_non_null(strstr(said, "cut before client Query number 1"));
     free(said);
     proxy_free(c.proxy);
     target_fini(&nobody);
