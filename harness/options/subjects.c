@@ -67,11 +67,12 @@ static bool has_own_client(const struct scenario *s)
 }
 
 // Changes a phase for a subject whose own client puts the jobs: the client puts one job at a time,
-// and its transactions are not ours to hold open or roll back.
+// only during the load, and its transactions are not ours to hold open or roll back.
 static void adapt_to_client(struct load_phase *phase)
 {
     phase->rollback = phase->hold_share = 0;
     phase->rows_from = phase->rows_to = 1;
+    phase->backlog = 0;
 }
 
 void subjects_adapt(struct scenario *s)
@@ -82,15 +83,17 @@ void subjects_adapt(struct scenario *s)
     // A queue itself numbers its jobs and decides how it hands them out, so these are the defaults.
     s->load[0].ids_from = 1;
     s->collector.dequeue = DEQUEUE_CURSOR;
-    // Only the mail schema has kinds of tokens, hostile names and COPY, so they are taken out of
-    // the load.
+    // Only the mail schema has kinds of tokens, changes of them, hostile names and COPY, so they
+    // are taken out of the load.
     bool own_client = has_own_client(s); // a client of the subject puts the jobs
     for (size_t i = 0; i < s->load_count; i++) {
+        struct load_phase *p = &s->load[i];
         if (own_client)
-            adapt_to_client(&s->load[i]);
-        s->load[i].recovery = s->load[i].ineligible = s->load[i].unsendable = 0;
-        s->load[i].names = NAMES_PLAIN;
-        s->load[i].insert = INSERT_ROW;
+            adapt_to_client(p);
+        p->recovery = p->ineligible = p->unsendable = 0;
+        p->consume = p->suspend = p->reactivate = p->expire = p->delete = p->email = p->login = 0;
+        p->names = NAMES_PLAIN;
+        p->insert = INSERT_ROW;
     }
 }
 

@@ -15,8 +15,8 @@ static bool all_committed(const struct load_result *load, size_t txns, struct er
     return true;
 }
 
-bool generator_backlog(
-    struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e)
+bool generator_backlog(struct generator *g, const struct scenario *s, const struct plan *plan,
+    const char *enqueue, struct err *e)
 {
     const size_t txns = plan_backlog_txns(plan);
     const int64_t now_ns = clock_now_ns();
@@ -24,6 +24,7 @@ bool generator_backlog(
         .conninfo = g->conninfo.data,
         .plan = plan,
         .scenario = s,
+        .enqueue = enqueue,
         .start_ns = now_ns,
         .deadline_ns = now_ns + backlog_limit_ns + (int64_t)txns * NS_PER_MS,
         .end = txns,

@@ -218,7 +218,7 @@ bool run_make_backlog(struct run *r, struct err *e)
 {
     buf_init(&r->generator.conninfo, 4096);
     return migrate_conninfo(&r->server, MIGRATE_LOAD, &r->generator.conninfo, e) &&
-           generator_backlog(&r->generator, r->scenario, &r->plan, e);
+           generator_backlog(&r->generator, r->scenario, &r->plan, r->queue.manifest.enqueue, e);
 }
 
 // Makes a record for each planned fault. start_ns: the time 0 of the plan, on the run's clock.

@@ -36,9 +36,9 @@ struct generator {
 };
 
 // Inserts the tokens that wait when the collector starts, and returns when they are committed;
-// false if not all of them are. g->conninfo must be set.
-MUST_USE bool generator_backlog(
-    struct generator *g, const struct scenario *s, const struct plan *plan, struct err *e);
+// false if not all of them are. g->conninfo must be set. `enqueue`: see struct load_config.
+MUST_USE bool generator_backlog(struct generator *g, const struct scenario *s,
+    const struct plan *plan, const char *enqueue, struct err *e);
 
 // Starts a worker for each command of `list`, in which commas stand between the commands. Does
 // nothing if `list` is NULL.

@@ -14,6 +14,7 @@ main() {
     survives claim-by-notification
     wait "$first" || fail "textbook"
     survives_a_takeover textbook
+    takes_jobs_that_wait
     convicts_one_that_loses
     expect_nothing_left
 }
@@ -47,6 +48,13 @@ survives_a_takeover() { # subject
     # Only with the proxy does the result say in what state the fault found the connection.
     grep -q '"wire": "[a-tv-z]' "$place"/results/failover-async/2*/result.json ||
         fail "$1 did not go through the proxy"
+}
+
+# Jobs may wait when the consumer starts. Changes, which only mails have, are left out.
+takes_jobs_that_wait() {
+    expect_exit 0 run backend-kill-storm --subject textbook "${short[@]}" --set 'expect={}' --set load.0.backlog=100 \
+        --set 'load.0.changes={email: 0.5, consume: 0.5}'
+    grep -q 'lost 0 ' "$place/out" || { cat "$place/out" && fail "jobs that waited are lost"; }
 }
 
 # The textbook subject, changed so that it commits the mark before the work.
