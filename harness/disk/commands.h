@@ -1,5 +1,5 @@
-// Carries out the commands with which the harness controls the disk. Each is a line, and so is its
-// answer: "ok" with numbers, or "error" with the reason.
+// Carries out the commands with which the harness controls the disk, all but "serve". Each is a
+// line, and so is its answer: "ok" with numbers if there are any, or "error" with the reason.
 #pragma once
 
 #include "disk/device.h"

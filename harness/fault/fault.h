@@ -36,7 +36,8 @@ struct fault_record {
     enum left_out left_out;
     bool undone; // true: the fault was undone; an instant fault counts as undone when it is over
     char evidence[160];
-    enum exchange_state wire; // what the collector's connection was doing when the fault began
+    enum exchange_state wire; // what the collector's connection was doing when the fault began or,
+                              // for cut-at, when the wait for its message began
     uint64_t memo; // a number that the verb keeps until the fault ends: a count to compare with, or
                    // one bit for each instance that it holds down
     void *kept;    // data that a lasting verb keeps until it ends; the verb owns it
@@ -68,8 +69,8 @@ void fault_begin(struct fault_context *c, struct fault_record *r);
 // Undoes a lasting fault, and does nothing for an instant one.
 void fault_end(struct fault_context *c, struct fault_record *r);
 
-// Ends the faults that still hold something, such as a session or a setting of the server. For a
-// run that ends before its plan does.
+// Ends the faults that still hold something that outlives the run, such as a session or a setting
+// of the server. For a run that ends before its plan does.
 void fault_abandon(struct fault_context *c, struct fault_record *records, size_t count);
 
 // True when the scenario has a fault of the collector's network that is made in this way: by the

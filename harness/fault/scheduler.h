@@ -7,8 +7,9 @@
 
 // Returns the lasting fault to undo next and sets *at_ns to the time for it; NULL and CLOCK_NEVER
 // when there is none. A fault lasts as long as its `for`, even when it began late. A fault that
-// keeps sessions of its own is not undone while the server is away: its sessions could not answer,
-// and waiting for them would block the end of the fault that took the server away.
+// keeps sessions of its own, or a setting of the server, is not undone while the server is away:
+// the server could not answer, and waiting for it would block the end of the fault that took it
+// away.
 struct fault_record *scheduler_next_end(
     struct fault_record *faults, size_t begun_count, int64_t *at_ns);
 
@@ -34,8 +35,8 @@ int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun_coun
     const struct fault_record *r, int64_t now_ns, uint64_t seed);
 
 // Returns the fault, among the first `count`, that explains why fault r found nothing to hit; NULL
-// when none does, so that the harness itself failed. It is the latest fault that acts on the
-// server, the network, the collector or its reader and that either still lasts or ended at most
-// `felt_ns` before r began to look for its victim.
+// when none does, so that the harness itself failed. It is the latest fault that is not a mere
+// burden of the database and that either still lasts or ended at most `felt_ns` before r began to
+// look for its victim.
 const struct fault_record *scheduler_culprit(
     const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns);

@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 
+#include "base/utf8.h"
+
 #define LINKS_MAX 64
 #define NAMES_MAX 64
 #define ASKED_MAX 256
@@ -55,8 +57,8 @@ static size_t skip_comment(const char *text, size_t len, size_t i, bool line_beg
     return i;
 }
 
-// Keeps a text on one line: without comment lines, with one blank between words, and cut to the
-// size of `line`. Returns its place in `texts`, or TRANSCRIPT_NO_TEXT.
+// Keeps a text as one line of UTF-8: without comment lines, with one blank between words, and cut
+// to the size of `line`. Returns its place in `texts`, or TRANSCRIPT_NO_TEXT.
 static size_t keep_transcript_text(struct transcript *t, const char *text, size_t len)
 {
     char line[TRANSCRIPT_TEXT_MAX];
@@ -77,6 +79,7 @@ static size_t keep_transcript_text(struct transcript *t, const char *text, size_
     while (n > 0 && line[n - 1] == ' ')
         n--;
     line[n] = '\0';
+    utf8_mend(line); // it may be cut within a character, or in another encoding
     size_t place = t->texts.len;
     return n > 0 && buf_append(&t->texts, line, n + 1) ? place : TRANSCRIPT_NO_TEXT;
 }

@@ -133,6 +133,21 @@ static void cut_off_messages_are_read_to_their_end(void **state)
     transcript_fini(&t);
 }
 
+static void a_text_is_never_cut_within_a_character(void **state)
+{
+    char query[TRANSCRIPT_TEXT_MAX + 10], want[TRANSCRIPT_TEXT_MAX];
+    struct transcript t;
+
+    transcript_init(&t);
+    memset(query, 'x', sizeof query);
+    memcpy(query + TRANSCRIPT_TEXT_MAX - 2, "\xc3\xbc", 2);
+    take(&t, 1, "cQ", query, sizeof query);
+    memset(want, 'x', sizeof want);
+    memcpy(want + sizeof want - 2, "?", 2);
+    last(&t, want);
+    transcript_fini(&t);
+}
+
 static void the_end_is_bounded(void **state)
 {
     struct transcript t;
@@ -153,6 +168,7 @@ int main(void)
         cmocka_unit_test(an_error_skips_to_the_sync),
         cmocka_unit_test(connections_do_not_mix),
         cmocka_unit_test(cut_off_messages_are_read_to_their_end),
+        cmocka_unit_test(a_text_is_never_cut_within_a_character),
         cmocka_unit_test(the_end_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

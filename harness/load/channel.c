@@ -80,12 +80,27 @@ bool channel_standard(struct channel *p, struct err *e)
     return ok;
 }
 
+// Waits until a descriptor is ready. False when it is not for CHANNEL_SILENCE_NS.
+static bool await_ready(int fd, short events, struct err *e)
+{
+    struct pollfd polled = {.fd = fd, .events = events};
+    int ready;
+
+    do
+        ready = poll(&polled, 1, (int)(CHANNEL_SILENCE_NS / NS_PER_MS));
+    while (ready < 0 && errno == EINTR);
+    return ready != 0 || err_set(e, ERR_CONNECTION, "the other side was silent for 10 s");
+}
+
 bool channel_write(struct channel *p, const void *bytes, size_t count, struct err *e)
 {
     const char *at = bytes;
 
     while (count > 0) {
-        ssize_t n = write(p->out, at, count);
+        if (!await_ready(p->out, POLLOUT, e))
+            return false;
+        // A pipe or a socket that is ready takes PIPE_BUF bytes without blocking.
+        ssize_t n = write(p->out, at, count < PIPE_BUF ? count : PIPE_BUF);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -114,20 +129,14 @@ bool channel_say(struct channel *p, struct err *e, const char *fmt, ...)
 // new byte, after a signal. So a caller looks whether it has enough, and calls again if not.
 static bool fill_channel(struct channel *p, struct err *e)
 {
-    struct pollfd polled = {.fd = p->in, .events = POLLIN};
-    int ready;
-
     memmove(p->bytes, p->bytes + p->from, p->used - p->from);
     p->used -= p->from;
     p->from = 0;
     // The buffer is full and holds no whole line, so the other side is no mailproof.
     if (p->used == sizeof p->bytes)
         return err_set(e, ERR_CONNECTION, "the other side's line is too long");
-    do
-        ready = poll(&polled, 1, (int)(CHANNEL_SILENCE_NS / NS_PER_MS));
-    while (ready < 0 && errno == EINTR);
-    if (ready == 0)
-        return err_set(e, ERR_CONNECTION, "the other side was silent for 10 s");
+    if (!await_ready(p->in, POLLIN, e))
+        return false;
     ssize_t n = read(p->in, p->bytes + p->used, sizeof p->bytes - p->used);
     if (n < 0)
         return errno == EINTR || err_sys(e, ERR_CONNECTION, "the other side is gone");

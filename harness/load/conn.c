@@ -99,9 +99,9 @@ static bool fault_only_refuses(const struct load *l)
 }
 
 // True for an error that a fault explains: the connection broke (no SQLSTATE), an operator
-// intervened (class 57: terminated, cancelled, shutting down), or a fault of the disk or the
-// cluster is at work. Any other error means that the statements do not fit the schema. `state`: the
-// SQLSTATE, or NULL.
+// intervened (class 57: terminated, cancelled, shutting down), or a fault of the scenario, at work
+// or not, makes the server refuse writes with this error. Any other error means that the statements
+// do not fit the schema. `state`: the SQLSTATE, or NULL.
 static bool is_explained_by_fault(const struct scenario *s, const char *state)
 {
     return !state || strncmp(state, "57", 2) == 0 || fault_refuses_with(s, state);

@@ -37,7 +37,8 @@ struct change_record {
     int64_t back_sent_ns; // when the second half was sent; 0: never
     int64_t back_ended_ns;
     enum txn_outcome outcome; // COMMITTED: the first half was acknowledged;
-                              // UNKNOWN: it was sent, and no good answer came
+                              // UNKNOWN: it was sent, and no good answer came;
+                              // NOT_NEEDED: its token was not acknowledged
 };
 
 // The client of a subject; see producer.h.

@@ -35,8 +35,9 @@ MUST_USE bool remote_run(struct remote *r, const struct load_config *c,
 
 // --- the worker's side ---------------------------------------------------------------
 
-// Serves one run over the standard streams. A run cannot make the worker read a file of the
-// worker's machine, or log in with a password or certificate that lies there.
+// Serves one run over the standard streams. A run cannot make the worker's plan read a file of the
+// worker's machine, or log in with a password or certificate that lies there. Only the certificates
+// by which libpq knows a server are read there.
 MUST_USE bool remote_serve(struct err *e);
 
 // --- pure -----------------------------------------------------------------------------

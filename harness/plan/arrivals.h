@@ -7,13 +7,14 @@
 // arrivals are the sums of exponential gaps.
 //
 // The times of a trace are taken as they are. The arrivals of a closed loop are all at its phase's
-// start, and there are more of them than the loop can need.
+// start, and there should be more of them than the loop can need.
 #pragma once
 
 #include "plan/rng.h"
 #include "scenario/scenario.h"
 
-// The rate at which a closed loop is planned, in tokens per second: more than a server can commit.
+// The rate at which a closed loop is planned, in tokens per second: more than a server is expected
+// to commit. The load of one that commits more ends before its phase does.
 #define ARRIVALS_CLOSED_PER_S 50000
 
 struct arrivals_source {

@@ -57,6 +57,6 @@ void names_change(struct names *names, uint32_t token, uint32_t segment, bool em
 // Appends the text as a quoted element of a PostgreSQL array literal.
 void names_quote(struct buf *out, const char *text);
 
-// Reads the token and its segment from a login of any shape. False when names_make makes no such
-// login.
+// Reads the token and its segment from a login of any shape, changed or not. False when it does not
+// begin like one of names_make; what follows a '~' is not looked at.
 bool names_token(const char *login, size_t len, uint32_t *token, uint32_t *segment);

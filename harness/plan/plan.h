@@ -100,7 +100,8 @@ struct plan_change {
 
 struct plan_fault {
     int64_t at_ns;  // planned start, counted from the start of the load
-    int64_t end_ns; // planned time at which the fault is undone; == at_ns for an instant fault
+    int64_t end_ns; // planned time at which the fault is undone or, for a cut-at with `for`, gives
+                    // up waiting for its message; == at_ns for any other instant fault
     uint32_t spec;  // index into scenario.faults
     uint32_t busy;  // 0: the fault takes place. Else it is left out, because it collides with
                     // plan.faults[busy - 1]
@@ -123,7 +124,7 @@ struct plan {
     size_t fault_count;
     uint32_t segment; // number of this run in a soak; 0 in every other run; see names.h
     int64_t load_ns;  // length of all phases together
-    int64_t end_ns;   // the time at which load and faults are both over
+    int64_t end_ns;   // the time at which load and faults, also those left out, are all over
 };
 
 // The limits of a plan, for which the harness's memory is sized.
@@ -195,6 +196,6 @@ MUST_USE bool plan_add_faults(struct plan *p, const struct scenario *s, struct e
 // verb_thing), so the end of one would also end the other. The plan then leaves b out.
 bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
 
-// Returns how long a fault lasts: 0 for one that takes an instant, and for one that ends a
-// collector for the rest of the run (FOR_REST).
+// Returns how long a fault lasts by its `for`: 0 without one, and for a fault that ends a collector
+// for the rest of the run (FOR_REST).
 int64_t plan_lasts_ns(const struct fault_spec *f);

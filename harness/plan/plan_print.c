@@ -29,8 +29,8 @@ static size_t next_printed(const struct printer *pr, size_t txn)
     return txn;
 }
 
-// Prints all events in the order of their times. Those of the same moment come in the order in
-// which the run carries them out: faults, then inserts, then changes. False when `out` has failed.
+// Prints all events in the order of their times; of those of the same moment first the faults, then
+// the inserts, then the changes. False when `out` has failed.
 static bool print_merged(struct printer *pr)
 {
     const struct plan *p = pr->plan;
@@ -137,6 +137,16 @@ static void print_fault(struct printer *pr, const struct plan_fault *f)
     buf_append_char(pr->out, '\n');
 }
 
+// True when a phase is a closed loop, which sends fewer tokens than the plan has for it.
+static bool has_closed_loop(const struct scenario *s)
+{
+    bool closed = false;
+
+    for (size_t i = 0; i < s->load_count; i++)
+        closed = closed || s->load[i].closed;
+    return closed;
+}
+
 bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
 {
     struct printer pr = {.plan = p,
@@ -146,8 +156,9 @@ bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
         .change = print_change,
         .fault = print_fault};
 
-    buf_printf(out, "# %s, seed %" PRIu64 ": %zu %s in %zu %s, %zu %s, %g s of load\n", s->name,
-        s->seed, p->token_count, NOUN(p->token_count, "token", "tokens"), p->txn_count,
+    buf_printf(out, "# %s, seed %" PRIu64 ": %s%zu %s in %zu %s, %zu %s, %g s of load\n", s->name,
+        s->seed, has_closed_loop(s) ? "at most " : "", p->token_count,
+        NOUN(p->token_count, "token", "tokens"), p->txn_count,
         NOUN(p->txn_count, "transaction", "transactions"), p->fault_count,
         NOUN(p->fault_count, "fault", "faults"), (double)p->load_ns / 1e9);
     return print_merged(&pr);

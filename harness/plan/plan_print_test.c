@@ -72,6 +72,22 @@ static void prints_text(void **state)
     drop(f);
 }
 
+// Of a closed loop nobody knows how many inserts it will send.
+static void a_closed_loop_has_at_most_what_is_planned(void **state)
+{
+    struct fixture *f = new_fixture(0, NS_PER_S, ARRIVALS_CONSTANT);
+    struct buf out;
+
+    f->load[0].closed = true;
+    print(f, &out, false);
+    assert_string_equal(buf_str(&out),
+        "# x, seed 1: at most 50000 tokens in 50000 transactions, 0 faults, 1 s of load\n"
+        "    0.000000  insert  txn 0  token 0  activation  and on, as fast as 8 connections can, "
+        "for 1 s\n");
+    buf_fini(&out);
+    drop(f);
+}
+
 static void a_full_buffer_is_noticed(void **state)
 {
     struct fixture *f = new_fixture(1000, NS_PER_S, ARRIVALS_CONSTANT);
@@ -93,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_seed_decides_every_byte),
         cmocka_unit_test(prints_text),
+        cmocka_unit_test(a_closed_loop_has_at_most_what_is_planned),
         cmocka_unit_test(a_full_buffer_is_noticed),
     };
     return cmocka_run_group_tests_name("harness.plan-print", tests, NULL, NULL);
