@@ -25,7 +25,7 @@
 #include "report/terminal.h"
 
 #define PAGE_MAX_BYTES (4u << 20)
-#define UNJUDGED_MAX 10 // the search ends after this many draws if none of them could be judged
+#define UNJUDGED_MAX 10 // a call ends after this many draws if none of them could be judged
 
 static const int64_t tick_ns = 200 * NS_PER_MS;
 static const int64_t plain_every_ns = 5 * NS_PER_S;
@@ -54,6 +54,8 @@ static void show_search(struct exploring *x)
     // The line shows the progress by what ends the search: the number of draws, or the time.
     if (x->options->explore.draws)
         snprintf(whole, sizeof whole, "%d draws", x->options->explore.draws);
+    else if (x->number_count > 0)
+        snprintf(whole, sizeof whole, "%zu draws", x->number_count);
     else
         clock_text(whole, (double)(x->deadline_ns - x->began_ns) / NS_PER_S);
     fprintf(stderr,
@@ -73,7 +75,8 @@ static bool write_explore_page(struct exploring *x, struct err *e)
         .collector = x->collector,
         .limits = &x->limits[0],
         .spent_s = x->journal.spent_s,
-        .dir = x->dir};
+        .dir = x->dir,
+        .conninfo = x->options->conninfo != NULL};
     struct buf html FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX_BYTES);
     struct buf text FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX_BYTES);
     char path[1000];
@@ -162,7 +165,7 @@ static bool is_wanted(const struct exploring *x, const struct tried *t)
 }
 
 // Adds the first run of a draw to the journal. A draw that broke a wanted invariant becomes a
-// suspect.
+// suspect, unless a known failure explains it.
 static bool take_draw(struct exploring *x, struct tried *t, const struct run_pool_answer *a,
     const char *example, struct err *e)
 {
@@ -171,16 +174,23 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)a->number);
     if (!exploring_path(x, path, "draws", name, e) || !journal_add(&x->journal, t, e))
         return false;
-    // Only a draw that broke a wanted invariant keeps its results: thousands of passed runs would
-    // fill the disk.
-    if (is_wanted(x, t)) {
-        suspects_add(x, t, path, a->folder, example);
+    // Only a draw that is investigated keeps its results: thousands of passed runs would fill the
+    // disk.
+    if (is_wanted(x, t) && suspects_add(x, t, path, a->folder, example))
         return true;
-    }
     if (*a->folder)
         remove_run(a->folder);
     unlink(path);
     return true;
+}
+
+// Counts for no_draw_works a draw that this call has run.
+static void count_judged(struct exploring *x, const struct tried *t)
+{
+    x->judged += t->judged;
+    x->unjudged += !t->judged;
+    if (!t->judged)
+        snprintf(x->why_unjudged, sizeof x->why_unjudged, "%s", t->why);
 }
 
 // Takes a worker's answer, for the first run of a draw or for another run of a suspect.
@@ -201,6 +211,8 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     t.judged = result && tried_take(&t, result, e);
     if (!t.judged)
         tried_why(&t, a->kind == ERR_NONE ? e->text : a->why);
+    if (!s)
+        count_judged(x, &t);
     take_example(result, example, sizeof example);
     err_clear(e);
     // This was the first run of a draw. A later run adds nothing to the coverage, but only tells
@@ -276,14 +288,15 @@ static bool fill_places(struct exploring *x, int places, bool *more, struct err 
     return true;
 }
 
-// True, with the reason in e, when at least UNJUDGED_MAX draws were made and none could be judged.
+// True, with the reason in e, when this call has made at least UNJUDGED_MAX draws and none could be
+// judged. Draws of an earlier call do not count: what was wrong may be corrected by now.
 static bool no_draw_works(const struct exploring *x, struct err *e)
 {
     // A draw may fail to run by bad luck, but if all of them fail, something is wrong with the
     // machine or the collector.
-    if (x->journal.unjudged < UNJUDGED_MAX || x->journal.unjudged < x->journal.tried)
+    if (x->unjudged < UNJUDGED_MAX || x->judged > 0)
         return false;
-    err_set(e, ERR_SYSTEM, "no draw can be run here: %s", x->journal.whys[0].text);
+    err_set(e, ERR_SYSTEM, "no draw can be run here: %s", x->why_unjudged);
     return true;
 }
 
@@ -348,17 +361,33 @@ static int explore_exit_code(const struct exploring *x)
 #define DRAW_LOAD_NS (7 * NS_PER_S)
 #define DRAW_TOKENS 1000
 
+// Returns how many draws this call will make, of which each takes each_ns: as many as there is time
+// for, or those of --draws and --only if they are fewer.
+static int64_t count_coming_draws(const struct exploring *x, int64_t each_ns)
+{
+    int shards = x->options->shard.of > 0 ? x->options->shard.of : 1;
+    int64_t draws =
+        x->deadline_ns == INT64_MAX ? INT64_MAX : (x->deadline_ns - x->began_ns) / each_ns;
+    int64_t listed = 0;
+
+    for (size_t i = 0; i < x->number_count; i++)
+        listed += record_wants(&x->journal.record, x->numbers[i]);
+    if (x->number_count > 0)
+        draws = clock_min(draws, listed);
+    if (x->options->explore.draws)
+        draws = clock_min(
+            draws, clock_max(0, x->options->explore.draws / shards - (int64_t)x->journal.tried));
+    return draws;
+}
+
 static void tell_forecast(const struct exploring *x)
 {
     int64_t each_ns = (DRAW_LOAD_NS + SUITE_OVERHEAD_NS) / x->jobs;
-    int64_t draws = (x->deadline_ns - x->began_ns) / each_ns;
+    int64_t draws = count_coming_draws(x, each_ns);
     struct forecast f = {0};
 
-    if (x->options->explore.draws) {
-        int shards = x->options->shard.of > 0 ? x->options->shard.of : 1;
-        draws = clock_max(0, x->options->explore.draws / shards - (int64_t)x->journal.tried);
-    }
-    forecast_add(&f, (size_t)draws, DRAW_LOAD_NS, DRAW_TOKENS, x->jobs);
+    forecast_add(&f, (size_t)draws, DRAW_LOAD_NS, DRAW_TOKENS,
+        options_start_servers(x->options) ? x->jobs : 0);
     // forecast_add assumes that runs come one after another, but here several run at a time.
     f.ns = draws * each_ns;
     f.kept = 0; // only draws that broke something keep their results

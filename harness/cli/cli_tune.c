@@ -58,7 +58,7 @@ static bool choose_pairs(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
 
-    if (o->shard.of || o->merged || o->repeat > 1 || t->tune.count <= MEASURED_PAIRS)
+    if (o->shard.of || o->merged || o->repeat > 0 || t->tune.count <= MEASURED_PAIRS)
         return true;
     if (!simulate_all(t, e))
         return false;

@@ -17,22 +17,23 @@ void candidate_fini(struct candidate *c)
 // Makes the draw with this number and writes its scenario to the folder `draws`. If there are
 // scenarios to start from (bases), the number chooses one of them. False with e->kind == ERR_NONE
 // when the scenario cannot be run, for example because it needs what the collector does not
-// promise. The search then leaves this number out.
-static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c, struct err *e)
+// promise; *impossible then says why. The search then leaves this number out.
+static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c,
+    struct err *impossible, struct err *e)
 {
     const struct draw_limits *limits = &x->limits[x->base_count ? number % x->base_count : 0];
     char name[40];
     struct buf text FREED_BY(buf_fini) = BUF_INIT(TEXT_MAX);
-    struct err impossible;
 
     *c = (struct candidate){.number = number};
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)number);
     draw_scenario(limits, x->seed, number, &text);
     if (!exploring_path(x, c->path, "draws", name, e) || !file_write("out", c->path, &text, e))
         return false;
-    bool ok = scenario_load(&c->scenario, c->path, &x->sets, &impossible) &&
-              needs_met(&c->scenario, &impossible) &&
-              plan_make(&c->plan, &c->scenario, &impossible) && c->plan.token_count > 0;
+    bool ok = scenario_load(&c->scenario, c->path, &x->sets, impossible) &&
+              needs_met(&c->scenario, impossible) &&
+              plan_make(&c->plan, &c->scenario, impossible) &&
+              (c->plan.token_count > 0 || err_set(impossible, ERR_USAGE, "its load has no token"));
     if (!ok) {
         unlink(c->path);
         candidate_fini(c);
@@ -89,27 +90,40 @@ bool exploring_done(const struct exploring *x)
 // The search stops after this many invalid draws, because the options hardly allow a valid one.
 #define REFUSED_MAX 500
 
+// Fails because the options allow no valid draw; `why` says why this number is none.
+static bool refuse_search(uint64_t number, const struct err *why, struct err *e)
+{
+    return err_set(e, ERR_USAGE,
+        "with these options no draw can be run: see mailproof explore --only and --set; draw %llu: "
+        "%.600s",
+        (unsigned long long)number, why->text);
+}
+
 // Makes draws until EXPLORING_WINDOW wait or no number is left. False after an error.
 static bool fill_pool(struct exploring *x, struct err *e)
 {
-    uint64_t number;
+    uint64_t number = 0;
+    struct err why = {0};
     int refused = 0;
 
     while (x->pool_count < EXPLORING_WINDOW && next_draw_number(x, &number)) {
         err_clear(e);
-        if (draw_candidate(x, number, &x->pool[x->pool_count], e))
+        if (draw_candidate(x, number, &x->pool[x->pool_count], &why, e))
             x->pool_count++;
         else if (e->kind != ERR_NONE)
             return false;
         // A user who lists a number wants just this draw. Otherwise the next number takes its
         // place.
         else if (x->numbers)
-            return err_set(e, ERR_USAGE, "draw %llu cannot be run and is left out",
-                (unsigned long long)number);
+            return err_set(e, ERR_USAGE, "draw %llu cannot be run and is left out: %.600s",
+                (unsigned long long)number, why.text);
         else if (++refused > REFUSED_MAX)
-            return err_set(e, ERR_USAGE,
-                "with these options no draw can be run: see mailproof explore --only and --set");
+            return refuse_search(number, &why, e);
     }
+    // The few draws of a shard may all be invalid by chance, but not those of a whole search.
+    if (refused > 0 && x->pool_count == 0 && x->taken == 0 && x->journal.tried == 0 &&
+        x->options->shard.of == 0)
+        return refuse_search(number, &why, e);
     return true;
 }
 

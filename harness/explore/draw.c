@@ -446,6 +446,7 @@ void draw_scenario(
     if (limits->base) {
         d.load_ns = limits->base_load_ns;
         d.instances = limits->base_instances;
+        d.dequeue = limits->base_dequeue;
         buf_append_str(out, limits->base);
     } else {
         start_stream(&rng, seed, number, STREAM_PROFILE);

@@ -30,6 +30,7 @@ struct draw_limits {
                                // collector, load and limits; NULL: they are drawn
     int64_t base_load_ns;      // length of the load in `base`
     int base_instances;        // number of collectors in `base`
+    enum dequeue base_dequeue; // mode of `base`
 };
 
 // Appends the YAML of draw number `number`.

@@ -209,6 +209,21 @@ static void a_draw_may_keep_what_a_scenario_says(void **state)
     }
 }
 
+// A scenario in leased mode may have faults of its sender.
+static void a_leased_scenario_gets_faults_of_its_sender(void **state)
+{
+    struct draw_limits limits = {.any_only = true,
+        .base = "collector: {dequeue: leased}\nload:\n  - {for: 2s, rate: 10/s}\n",
+        .base_load_ns = 2 * NS_PER_S,
+        .base_instances = 1,
+        .base_dequeue = DEQUEUE_LEASED};
+
+    limits.only[verb_find("kill-sender") - verbs] = true;
+    assert_in_range(count_draws(&limits, "do: kill-sender", NULL), DRAWS / 2, DRAWS);
+    limits.base_dequeue = DEQUEUE_CURSOR;
+    assert_int_equal(count_draws(&limits, "do: ", NULL), 0);
+}
+
 // --- coverage ---------------------------------------------------------------------------
 
 static size_t verb(const char *name)
@@ -367,7 +382,8 @@ static void the_journal_goes_on(void **state)
     t.number = 8; // a lower number is looked into
     assert_false(journal_explains(&j, &t));
     buf_init(&page, 1u << 20);
-    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, 3, "results/x"}, &page));
+    assert_true(
+        page_html(&(struct page){&j, 5, "mine", &everything, 3, "results/x", false}, &page));
     assert_non_null(strstr(page.data, "<pre>mailproof run results/x/"));
     assert_non_null(strstr(page.data, ".yaml --collector mine</pre>"));
     buf_fini(&page);
@@ -382,6 +398,47 @@ static void the_journal_goes_on(void **state)
     workdir_remove_tree(dir);
 }
 
+// Returns the text and the page about a search that has found one failure; the caller frees it.
+static char *told(const struct journal *j, bool conninfo)
+{
+    const struct page p = {j, 5, "mine", &everything, 3, "results/x", conninfo};
+    struct buf out;
+
+    buf_init(&out, 1u << 20);
+    assert_true(page_text(&p, &out) && page_html(&p, &out));
+    char *copy = strdup(buf_str(&out));
+    buf_fini(&out);
+    return copy;
+}
+
+// With its number in --only a draw is run and investigated again. It is still one draw. A failure
+// that a signal kept from being run again did not fail to come again.
+static void a_draw_that_is_run_again_is_one_draw(void **state)
+{
+    const struct record_head head = {.command = "explore", .about = "seed 5", .program = "1"};
+    struct tried t = example();
+    struct failure f = {.name = "lost-reset", .draw = 9};
+    struct journal j = {0};
+    struct err e;
+
+    memcpy(f.broken, t.broken, sizeof f.broken);
+    f.mode = t.mode;
+    assert_true(journal_open(&j, NULL, &head, &e));
+    assert_true(journal_add(&j, &t, &e) && journal_found(&j, &f, &e));
+    char *text = told(&j, false);
+    assert_non_null(strstr(text, "draw 9, not run again; seen in no other draw"));
+    assert_non_null(strstr(text, "It was not run again."));
+    free(text);
+    f.asked = 2;
+    assert_true(journal_add(&j, &t, &e) && journal_found(&j, &f, &e));
+    assert_int_equal(journal_failure(&j, "lost-reset")->again, 0);
+    text = told(&j, true);
+    assert_non_null(strstr(text, "draw 9, could not be repeated (0 of 2); seen in no other draw"));
+    assert_non_null(strstr(text, " --collector mine --postgres CONNINFO\n"));
+    free(text);
+    journal_close(&j);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,11 +451,13 @@ int main(void)
         cmocka_unit_test(every_key_has_a_row),
         cmocka_unit_test(every_row_with_values_is_drawn),
         cmocka_unit_test(a_draw_may_keep_what_a_scenario_says),
+        cmocka_unit_test(a_leased_scenario_gets_faults_of_its_sender),
         cmocka_unit_test(a_cell_seen_before_gains_nothing),
         cmocka_unit_test(a_result_becomes_what_was_tried),
         cmocka_unit_test(a_long_reason_is_cut),
         cmocka_unit_test(equal_failures_fold),
         cmocka_unit_test(the_journal_goes_on),
+        cmocka_unit_test(a_draw_that_is_run_again_is_one_draw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

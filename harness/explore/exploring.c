@@ -3,12 +3,12 @@
 //
 // One text (describe_search) holds all that decides which scenario a number stands for. The
 // folder's name contains a hash of this text, and the journal the whole text. So a call with other
-// options begins another search.
+// such options, or with a scenario that was changed, begins another search.
 //
 // Each number stands for one scenario that is drawn at random (a draw). No draw needs more than the
 // collector promises, because such a run would be skipped. A scenario that the user names keeps its
-// collector and settings, but its faults are drawn and its load is shortened to the length of a
-// draw.
+// collector and settings, but its faults are drawn, its expectations are left out, and its load is
+// shortened to the length of a draw.
 #include "explore/exploring.h"
 
 #include "options/locate.h"
@@ -213,20 +213,28 @@ static void copy_kept_keys(char *text, struct buf *out)
     }
 }
 
-// Shortens a load that is longer than that of a draw, each phase by the same share. Traces keep
-// their length.
+// Shortens a load that is longer than that of a draw, each phase by the same share.
 static void shorten_load(struct scenario *s)
 {
     int64_t load_ns = scenario_load_ns(s);
 
     for (size_t i = 0; load_ns > base_load_max_ns && i < s->load_count; i++) {
-        if (s->load[i].arrivals == ARRIVALS_TRACE)
-            continue;
         int64_t ns =
             (int64_t)((double)s->load[i].for_ns * (double)base_load_max_ns / (double)load_ns) /
             NS_PER_MS * NS_PER_MS;
         s->load[i].for_ns = ns < NS_PER_MS ? NS_PER_MS : ns;
     }
+}
+
+// Refuses recorded arrivals: their file does not lie beside the draws, so no draw could be loaded.
+static bool refuse_traces(const struct scenario *s, const char *path, struct err *e)
+{
+    for (size_t i = 0; i < s->load_count; i++) {
+        if (s->load[i].arrivals == ARRIVALS_TRACE)
+            return err_set(e, ERR_USAGE,
+                "%.500s: explore does not take recorded arrivals (load.%zu.file)", path, i);
+    }
+    return true;
 }
 
 // Adds a scenario to start from (a base): the YAML that is copied into its draws, and its limits.
@@ -239,7 +247,7 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
 
     if (x->base_count == EXPLORING_BASES_MAX)
         return err_set(e, ERR_USAGE, "at most %d scenarios at a time", EXPLORING_BASES_MAX);
-    if (!scenario_load(&s, path, &x->sets, e))
+    if (!scenario_load(&s, path, &x->sets, e) || !refuse_traces(&s, path, e))
         return false;
     shorten_load(&s);
     if (!scenario_write(&s, &whole, e))
@@ -254,6 +262,7 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
     limits->base = x->bases[x->base_count++];
     limits->base_load_ns = scenario_load_ns(&s);
     limits->base_instances = s.collector.instances;
+    limits->base_dequeue = s.collector.dequeue;
     return true;
 }
 
@@ -281,7 +290,19 @@ static bool append_option(char *text, size_t size, const char *word, struct err 
            err_set(e, ERR_USAGE, "the options are too long");
 }
 
-// Writes to x->about all options that decide which scenario a draw number stands for.
+// Appends a hash of the scenarios to start from, because their files may change between two calls.
+static bool append_bases(struct exploring *x, struct err *e)
+{
+    uint32_t hash = COMMAND_RECORD_HASH_INIT;
+    char word[20];
+
+    for (size_t i = 0; i < x->base_count; i++)
+        hash = command_record_hash(hash, x->bases[i]);
+    snprintf(word, sizeof word, "(%08x)", hash);
+    return x->base_count == 0 || append_option(x->about, sizeof x->about, word, e);
+}
+
+// Writes to x->about all that decides which scenario a draw number stands for.
 static bool describe_search(struct exploring *x, struct err *e)
 {
     const struct options *o = x->options;
@@ -300,6 +321,7 @@ static bool describe_search(struct exploring *x, struct err *e)
         ok = !x->limits[0].only[i] || append_option(text, size, verbs[i].name, e);
     for (size_t i = 0; ok && o->args[i]; i++)
         ok = append_option(text, size, o->args[i], e);
+    ok = ok && append_bases(x, e);
     if (ok && !utf8_valid(text))
         ok = err_set(e, ERR_USAGE,
             "--collector, --set and the scenarios have to be UTF-8, because the record is");

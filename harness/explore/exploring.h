@@ -59,8 +59,10 @@ struct exploring {
     char dir[PATH_MAX / 4];
     struct candidate pool[EXPLORING_WINDOW];
     size_t pool_count;
-    uint64_t next; // place of the next draw number; see draw_number_at
-    size_t taken;  // number of draws that were chosen in this call
+    uint64_t next;           // place of the next draw number; see draw_number_at
+    size_t taken;            // number of draws that were chosen in this call
+    size_t judged, unjudged; // numbers of draws that this call has run, with and without a verdict
+    char why_unjudged[160];  // why the last draw without a verdict has none
     struct run_pool runners;
     struct tried running[RUN_POOL_MAX]; // for each worker, the draw that it runs: number, mode
                                         // and verbs
@@ -97,10 +99,10 @@ MUST_USE bool exploring_path(
 // and then joined with an equal failure if there is one. The search calls these functions between
 // its runs.
 
-// Adds a draw that broke something. If a known failure explains all that it broke, or the list is
-// full, removes the draw's files instead. `folder` holds the draw's result, `example` tells in
-// words what went wrong.
-void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
+// Adds a draw that broke something. False when it is not investigated, because a known failure
+// explains all that it broke or the list is full; its files are then needed no more. `folder` holds
+// the draw's result, `example` tells in words what went wrong.
+bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example);
 
 // Returns a suspect that needs a further run, and counts this run as under way; NULL when none

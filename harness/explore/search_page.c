@@ -65,6 +65,9 @@ static void print_found_command(const struct page *p, const struct failure *f, s
         buf_append_str(out, " --collector ");
         append_word(out, p->collector);
     }
+    // A conninfo may hold a password, so the user must fill it in.
+    if (p->conninfo)
+        buf_append_str(out, " --postgres CONNINFO");
 }
 
 bool page_text(const struct page *p, struct buf *out)
@@ -81,10 +84,15 @@ bool page_text(const struct page *p, struct buf *out)
         const struct failure *f = &p->journal->failures[i];
         char broken[200];
         tried_broken_text(f->broken, broken, sizeof broken);
-        buf_printf(out, "  found       %s: %s, after %.0f s; draw %llu, %s", f->name, broken,
-            f->found_s, (unsigned long long)f->draw,
-            f->confirmed == 0 ? "could not be repeated" : "repeated");
-        buf_printf(out, " (%u of %u); seen in ", f->confirmed, f->asked);
+        buf_printf(out, "  found       %s: %s, after %.0f s; draw %llu, ", f->name, broken,
+            f->found_s, (unsigned long long)f->draw);
+        // A signal may end the search before the draw is run again.
+        if (f->asked == 0)
+            buf_append_str(out, "not run again");
+        else
+            buf_printf(out, "%s (%u of %u)", f->confirmed ? "repeated" : "could not be repeated",
+                f->confirmed, f->asked);
+        buf_append_str(out, "; seen in ");
         if (f->again == 0)
             buf_append_str(out, "no other draw");
         else
@@ -113,8 +121,10 @@ static void print_failure(const struct page *p, const struct failure *f, struct 
         (unsigned long long)f->draw);
     if (f->confirmed > 0)
         buf_printf(out, "It failed again %u of %u times", f->confirmed, f->asked);
-    else
+    else if (f->asked > 0)
         buf_printf(out, "It could not be repeated (0 of %u)", f->asked);
+    else
+        buf_append_str(out, "It was not run again");
     if (f->again > 0)
         buf_printf(
             out, ", and was seen in %u %s", f->again, NOUN(f->again, "other draw", "other draws"));
@@ -135,8 +145,8 @@ static void print_found_failures(const struct page *p, struct buf *out)
         print_failure(p, &p->journal->failures[i], out);
 }
 
-// Names the faults that have not taken effect yet in a judged draw; they have no rows in the
-// tables.
+// Names the faults that the limits allow and that have not taken effect yet in a judged draw; they
+// have no rows in the tables.
 static void print_uncovered(const struct page *p, struct buf *out)
 {
     size_t count = 0;

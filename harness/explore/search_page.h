@@ -11,6 +11,7 @@ struct page {
     const struct draw_limits *limits;
     double spent_s;  // seconds that all calls of the search took together
     const char *dir; // the folder of the search
+    bool conninfo;   // the runs needed --postgres CONNINFO
 };
 
 // Append the page, and the lines for the terminal. False when the buffer is full or memory is

@@ -24,9 +24,14 @@ static void remember_broken(struct journal *j, const struct tried *t)
 {
     size_t at = j->broke_count;
 
-    memory_grow(&j->broke, j->broke_count, 1, sizeof *t);
     while (at > 0 && j->broke[at - 1].number > t->number)
         at--;
+    // With its number in --only a draw is run again, but it is still one draw.
+    if (at > 0 && j->broke[at - 1].number == t->number) {
+        j->broke[at - 1] = *t;
+        return;
+    }
+    memory_grow(&j->broke, j->broke_count, 1, sizeof *t);
     memmove(&j->broke[at + 1], &j->broke[at], (j->broke_count++ - at) * sizeof *t);
     j->broke[at] = *t;
 }

@@ -11,7 +11,6 @@
 #include "options/options.h"
 #include "os/paths.h"
 #include "os/process.h"
-#include "os/workdir.h"
 
 #define CONFIRMATIONS 2 // number of further runs of each suspect
 #define SHRINK_WITHIN "90s"
@@ -65,8 +64,10 @@ static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err 
     bool ok = (file_stays || store_found(x, &f, &small, e)) && journal_found(&x->journal, &f, e);
     if (ok && !x->options->quiet)
         printf("found: %s (draw %llu, %s: %u of %u)%s\n", f.name, (unsigned long long)f.draw,
-            f.confirmed > 0 ? "failed again" : "could not be repeated", f.confirmed, f.asked,
-            file_stays ? ", as before" : "");
+            f.confirmed > 0 ? "failed again"
+            : f.asked > 0   ? "could not be repeated"
+                            : "not run again",
+            f.confirmed, f.asked, file_stays ? ", as before" : "");
     fflush(stdout);
     if (*s->output)
         unlink(s->output);
@@ -75,22 +76,20 @@ static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err 
 
 // --- one by one -----------------------------------------------------------------------------
 
-void suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
+bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example)
 {
     // A broken collector breaks something in nearly every draw. To investigate all these draws
     // would use up the time of the search.
-    if (journal_explains(&x->journal, t) || x->suspect_count == EXPLORING_SUSPECTS_MAX) {
-        workdir_remove_tree(folder);
-        unlink(draw_path);
-        return;
-    }
+    if (journal_explains(&x->journal, t) || x->suspect_count == EXPLORING_SUSPECTS_MAX)
+        return false;
     struct suspect *s = &x->suspects[x->suspect_count++];
     *s = (struct suspect){.state = SUSPECT_TO_CONFIRM, .tried = *t};
     s->found_s = exploring_seconds(x);
     snprintf(s->path, sizeof s->path, "%s", draw_path);
     snprintf(s->folder, sizeof s->folder, "%s", folder);
     snprintf(s->example, sizeof s->example, "%s", example);
+    return true;
 }
 
 struct suspect *suspects_begin_further_run(struct exploring *x)
@@ -136,6 +135,17 @@ bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried 
 
 // --- shrinking ------------------------------------------------------------------------------
 
+// Returns the invariant that the shrunk scenario must break: the first of --breaks that the suspect
+// broke. NULL without --breaks: shrink then keeps the worst.
+static const char *invariant_to_keep(const struct exploring *x, const struct suspect *s)
+{
+    for (enum metric_id id = 0; x->options->breaks && id < METRIC_COUNT; id++) {
+        if (s->tried.broken[id] && x->wanted[id])
+            return metrics[id].name;
+    }
+    return NULL;
+}
+
 // Starts `mailproof shrink` for a suspect.
 static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
 {
@@ -145,6 +155,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
     const char *argv[20] = {"/proc/self/exe", "shrink", s->folder, "--within", SHRINK_WITHIN,
         "--quiet", "--output", s->output, "--out", out, "--trust"};
     size_t count = 11; // number of arguments so far
+    const char *keep = invariant_to_keep(x, s);
 
     snprintf(name, sizeof name, "shrunk-%llu.yaml", (unsigned long long)s->tried.number);
     if (!exploring_path(x, s->output, "draws", name, e) ||
@@ -158,6 +169,10 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
     if (x->options->conninfo) {
         argv[count++] = "--postgres";
         argv[count++] = x->options->conninfo;
+    }
+    if (keep) {
+        argv[count++] = "--breaks";
+        argv[count++] = keep;
     }
     // Write its messages to a log, because they would appear in the midst of the search's progress.
     FILE *file = fopen(log, "ae");

@@ -260,7 +260,7 @@ bool options_affects_results(const char *name)
 {
     static const char *const without_effect[] = {"out", "resume", "shard", "quiet", "help", "junit",
         "markdown", "json", "csv", "html", "site", "answers", "commands", "jobs", "metrics", "keep",
-        "postgres", "workers", "pass-env", "trust", "within"};
+        "postgres", "workers", "pass-env", "as", "trust", "within"};
 
     for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++) {
         if (strcmp(without_effect[i], name) == 0)
@@ -424,9 +424,10 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     char instead[GONE_TEXT_MAX];
     int id;
 
-    // The default of field's --repeat depends on what is run, so 0 says that it was not given.
+    // The default of field's and of tune's --repeat depends on what is run, so 0 says that it was
+    // not given.
     *o = (struct options){.out = "results",
-        .repeat = scope == SCOPE_FIELD ? 0 : 1,
+        .repeat = scope == SCOPE_FIELD || scope == SCOPE_TUNE ? 0 : 1,
         .compare = {.seeds = 1, .min_effect = 0.1},
         .tune = {.precision = 0.1}};
     // Three more, for provider, promises and seed, which options_overrides appends.
@@ -495,6 +496,11 @@ void options_print_help(enum option_scope scope)
 {
     puts("\nOptions:");
     options_each(scope, print_line, NULL);
+}
+
+bool options_start_servers(const struct options *o)
+{
+    return !o->provider || strcmp(o->provider, "postgres.provider=local") == 0;
 }
 
 struct overrides options_overrides(const struct options *o)

@@ -28,7 +28,7 @@ struct options {
     char seed[40];      // "seed=N" as an override; "" unless given
     char promises[400]; // "collector.promises=[…]" as an override; "" unless given
     double scale;       // 0: as the scenario says
-    int repeat;         // run, tune; field: the number of seeds, 0 when not given
+    int repeat;         // run; tune, field: 0 when not given; field: the number of seeds
     const char *within; // tune, explore, shrink
     const char *breaks; // shrink: the invariant to keep; explore: the invariants to look for; NULL:
                         // any
@@ -115,9 +115,9 @@ MUST_USE bool options_parse(
 void options_fini(struct options *o);
 
 // True when the option affects the results of a command, so that a repetition needs it. The other
-// options say where and for how long runs are made, what the subject gets from this machine, and
-// what is written; none of them decides which run a number stands for. False for a name that is
-// no option.
+// options say where and for how long runs are made, what the subject gets from this machine and as
+// whom it runs, and what is written; none of them decides which run a number stands for. False for
+// a name that is no option.
 bool options_affects_results(const char *name);
 
 // Returns the scopes of all options of that name, as a set of bits.
@@ -136,6 +136,10 @@ void options_each(enum option_scope scope, void (*tell)(const struct option_text
 
 // Prints the options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
+
+// True unless --postgres names an existing server, a container or a cluster: each run then starts a
+// server that keeps its data on this machine.
+bool options_start_servers(const struct options *o);
 
 // Returns the overrides of --set, --seed and similar options, for scenario_load. They borrow from
 // `o`.

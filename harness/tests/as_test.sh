@@ -61,6 +61,9 @@ for role in mailproof_collector mailproof_load mailproof; do
     [[ $as == *'Peer authentication failed'* ]] || fail "what refused $role? $as"
 done
 bash -c "$remove"
+# The user is not kept in a shard's record: a merge makes no run, and needs no root.
+expect_exit 77 "$mailproof" run steady --skip steady --as nobody --shard 1/1 --out "$place/dealt"
+! grep -q -- '--as' "$place"/dealt/shard-1-of-1/run-*/record.jsonl || fail "a merge would need root"
 expect_exit 64 run steady --as root
 expect_exit 64 run steady --as no-such-user
 expect_exit 64 run steady --as postgres

@@ -18,6 +18,7 @@ grep -q '^  found .*duplicated' "$place/out" || { cat "$place/out" && fail "not 
 scenario=$(find "$folder/found" -name 'duplicated*.yaml' | head -n 1)
 [ -n "$scenario" ] || fail "no scenario was stored"
 grep -q 'duplicated' "$folder/explore.html" || fail "the page does not show it"
+[ -z "$(find "$folder/runs" -xtype l)" ] || fail "a link to a removed run was left"
 expect_nothing_left
 
 # The stored scenario fails for that collector, by itself.
@@ -94,6 +95,34 @@ wait "$pid" || got=$?
 [ "$got" = 130 ] || { cat "$place/out" && fail "exit code $got after SIGINT"; }
 [ -s "$(echo "$place"/interrupted/explore/seed-1-*/explore.html)" ] || fail "no page after Ctrl-C"
 expect_nothing_left
+
+# Draws that cannot be run end a call, but not the next one, in which the collector is there.
+late=$place/late/mailroom-collector
+expect_exit 70 explore --collector "$late" --draws 16 --only shared,cursor
+grep -q 'no draw can be run here' "$place/err" || fail "$(cat "$place/err")"
+mkdir "$place/late"
+ln -s "$BUILD_DIR/bin/mailroom-collector" "$late"
+got=0
+explore --collector "$late" --draws 16 --only shared,cursor >"$place/out" 2>"$place/err" || got=$?
+grep -q ' [1-9][0-9]* pass,' "$place/out" || fail "exit code $got: $(cat "$place/out" "$place/err")"
+expect_nothing_left
+
+# What no draw can have is said.
+expect_exit 64 explore --only shared,17 --promises no_loss
+grep -q 'draw 17 cannot be run and is left out: it needs sharing' "$place/err" || fail "$(cat "$place/err")"
+# A changed scenario is another search.
+printf '%s\n' 'name: plain' 'summary: x' 'collector: {dequeue: shared}' 'load: [{for: 1s, rate: 10/s}]' >"$place/plain.yaml"
+expect_exit 64 explore "$place/plain.yaml" --seed 9 --promises no_loss
+grep -q 'no draw can be run: .*; draw 500: ' "$place/err" || fail "$(cat "$place/err")"
+sed -i 's,10/s,20/s,' "$place/plain.yaml"
+expect_exit 64 explore "$place/plain.yaml" --seed 9 --promises no_loss --draws 3
+grep -q 'no draw can be run: .*; draw 2: ' "$place/err" || fail "$(cat "$place/err")"
+[ "$(find "$place/results/explore" -name 'seed-9-*' | wc -l)" = 2 ] || fail "it is the same search"
+
+printf '0.1\n0.2\n' >"$place/times.csv"
+printf '%s\n' 'name: traced' 'summary: x' 'load: [{for: 1s, arrivals: trace, file: times.csv}]' >"$place/traced.yaml"
+expect_exit 64 explore "$place/traced.yaml"
+grep -q 'does not take recorded arrivals (load.0.file)' "$place/err" || fail "$(cat "$place/err")"
 
 expect_exit 64 "$mailproof" explore --only restart-servr
 grep -q "did you mean 'restart-server'" "$place/err" || fail "no hint"

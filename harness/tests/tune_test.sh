@@ -65,6 +65,8 @@ refused '--rate goes with --model; change the load of runs with --set load.0.rat
 refused '--arrivals goes with --model' --arrivals constant
 refused '--period goes with --model' --period 1h
 refused '--query-time goes with --model' --query-time 2ms
+refused '--for: the model computes latency.p50 to latency.mean, not recovery.max' --model \
+    --for 'recovery.max < 1s'
 refused 'load.0 is a closed loop' --set load.0.rate=max
 # others_busy RESULT.JSON: how much of the machine other programs used, in percent.
 others_busy() {
@@ -150,6 +152,13 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 # Measured query times make the model work for another load, ten times as high.
 expect_exit 0 "${tune[@]}" steady --model --rate 2000/s --query-time "${page%/*}/queries.csv"
 expect_nothing_left
+
+# With --repeat all pairs are run, also once.
+got=0
+"${tune[@]}" steady --set load.0.for=500ms --limit 1,20 --timeout 50ms,200ms --repeat 1 --within 1s "${leak[@]}" \
+    >"$place/out" 2>"$place/err" || got=$?
+[ $got = 0 ] || [ $got = 2 ] || fail "exit code $got: $(cat "$place/out" "$place/err")"
+! grep -q 'left out by the model$' "$place/out" || fail "a pair is left out: $(cat "$place/out")"
 
 # Without --repeat the model chooses three of the four.
 got=0

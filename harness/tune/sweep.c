@@ -211,8 +211,8 @@ static struct schedule make_schedule(const struct tuning *t, struct schedule_pai
         .count = t->tune.count,
         .objective = t->tune.objective,
         .precision = t->options->tune.precision,
-        .runs_min = (size_t)t->options->repeat,
-        .runs_max = (size_t)t->options->repeat > runs_max ? (size_t)t->options->repeat : runs_max};
+        .runs_min = (size_t)t->repeat,
+        .runs_max = (size_t)t->repeat > runs_max ? (size_t)t->repeat : runs_max};
 }
 
 // True when a run of this pair may begin: the pair has fewer runs than it needs at least, or the
@@ -283,7 +283,7 @@ static bool run_shard(struct sweeping *s, struct err *e)
         .pairs = none, .count = t->tune.count, .runs_min = 1, .runs_max = 1};
     bool ok = !record_wants(&t->record, COUNTING_ROUND) || count_round_trips(s, e);
 
-    for (uint64_t round = 1; ok && round <= (uint64_t)t->options->repeat; round++) {
+    for (uint64_t round = 1; ok && round <= (uint64_t)t->repeat; round++) {
         size_t order[TUNE_PAIRS_MAX];
         if (!record_wants(&t->record, round))
             continue;
@@ -355,7 +355,7 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
 static void print_sweep_forecast(const struct tuning *t)
 {
     int64_t load_ns = 0;
-    size_t pairs = 0, rounds = (size_t)t->options->repeat;
+    size_t pairs = 0, rounds = (size_t)t->repeat;
     struct forecast f = {0};
 
     for (size_t i = 0; i < t->scenario.load_count; i++)

@@ -287,12 +287,12 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     print_longer_timeout(t, p, out);
-    // A sweep may not have run all pairs, and one of the others may have larger batches. A
-    // simulation covers all pairs.
+    // A sweep may not have run all pairs, and one of the others may have larger batches, as may one
+    // that broke an invariant. A simulation covers all pairs.
     if (!larger) {
         const char *none = t->simulated ? "No pair sends fewer lines.\n"
-                                        : "No pair that was run sends fewer lines.\n";
-        buf_append_str(out, count_results(t) == 1 ? "No other pair has a conclusive run.\n" : none);
+                                        : "No sound pair that was run sends fewer lines.\n";
+        buf_append_str(out, count_results(t) == 1 ? "No other pair gave a result.\n" : none);
         return;
     }
     buf_append_str(out, "Fewer lines would come with ");

@@ -218,9 +218,9 @@ static void nothing_to_recommend(void **state)
     tune_judge(&t);
     assert_true(tune_has_result(&t) && !tune_all_broken(&t));
     assert_true(tune_print_recommendation(&t, &text));
-    assert_string_equal(
-        buf_str(&text), "No pair keeps latency.p99 < 5ms without breaking an invariant, of 2 that gave "
-                        "a result; 1 gave none.\n");
+    assert_string_equal(buf_str(&text),
+        "No pair keeps latency.p99 < 5ms without breaking an invariant, of 2 that gave "
+        "a result; 1 gave none.\n");
     pairs[1].broken = true;
     tune_judge(&t);
     assert_true(tune_has_result(&t) && tune_all_broken(&t));
@@ -234,6 +234,29 @@ static void nothing_to_recommend(void **state)
     assert_true(tune_print_recommendation(&t, &text));
     assert_non_null(strstr(buf_str(&text), "Interrupted, with runs of 1 of the 3 pairs. No pair "));
     assert_string_equal(tune_remark(&t, &pairs[2]), "not run");
+    buf_fini(&text);
+}
+
+// A pair that broke an invariant may send fewer lines than the recommended one.
+static void a_broken_pair_is_not_denied(void **state)
+{
+    struct tune_pair pairs[] = {pair(1, 10, 1), pair(10, 50, 8), pair(50, 60, 40)};
+    struct tune t = {.pairs = pairs, .count = 3};
+    struct buf text;
+
+    buf_init(&text, 1000);
+    pairs[2].broken = true;
+    for (int i = 0; i < 3; i++)
+        pairs[i].runs = 3;
+    tune_judge(&t);
+    assert_ptr_equal(tune_recommend(&t), &pairs[1]);
+    assert_true(tune_print_recommendation(&t, &text));
+    assert_non_null(strstr(buf_str(&text), "No sound pair that was run sends fewer lines."));
+    buf_clear(&text);
+    pairs[0].inconclusive = pairs[2].inconclusive = 2; // one run of each was conclusive
+    tune_judge(&t);
+    assert_true(tune_print_recommendation(&t, &text));
+    assert_non_null(strstr(buf_str(&text), "No other pair gave a result."));
     buf_fini(&text);
 }
 
@@ -404,6 +427,7 @@ int main(void)
         cmocka_unit_test(phases_repeat),
         cmocka_unit_test(recommends),
         cmocka_unit_test(a_suggested_timeout_is_at_most_an_hour),
+        cmocka_unit_test(a_broken_pair_is_not_denied),
         cmocka_unit_test(nothing_to_recommend),
         cmocka_unit_test(the_model_leaves_out_what_comes_later),
         cmocka_unit_test(the_picture_shows_what_is_known),

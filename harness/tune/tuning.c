@@ -219,15 +219,29 @@ static bool check_model_options(const struct options *o, struct err *e)
     return true;
 }
 
+// With --model, refuses an objective about a figure that the model does not compute: no pair would
+// seem to keep it.
+static bool check_model_objective(const struct tuning *t, struct err *e)
+{
+    const struct expectation *x = t->tune.objective;
+    enum metric_id id = x ? metric_find(x->metric)->id : METRIC_LATENCY_P99;
+
+    return !t->options->tune.model || (id >= METRIC_LATENCY_P50 && id <= METRIC_LATENCY_MEAN) ||
+           err_set(e, ERR_USAGE, "--for: the model computes latency.p50 to latency.mean, not %s",
+               x->metric);
+}
+
 bool tuning_init(struct tuning *t, const struct options *o, const char *path, struct err *e)
 {
     t->options = o;
     t->path = path;
+    t->repeat = o->repeat > 0 ? o->repeat : 1;
     t->tune.pairs = t->pairs;
     t->tune.read_ms = t->tune.turn_ms = NAN;
     if (o->shard.of && o->tune.model)
         return err_set(e, ERR_USAGE, "--shard does not go with --model, which makes no runs");
-    if (!check_repeat(o, e) || !check_model_options(o, e) || !load_scenario(t, e))
+    if (!check_repeat(o, e) || !check_model_options(o, e) || !load_scenario(t, e) ||
+        !check_model_objective(t, e))
         return false;
     t->tune.scenario = t->scenario.name;
     return read_budget(t, e) && read_tuning_time(t, e) &&

@@ -25,6 +25,7 @@ struct tuning {
     struct model model;
     double budget_per_s;    // e-mails per second; 0: no budget was given
     int64_t within_ns;      // time within which the runs are to be made (--within)
+    int repeat;             // least number of runs of each pair that is run (--repeat)
     char out[PATH_MAX / 2]; // path of the folder for the results
 };
 
