@@ -317,7 +317,8 @@ static void plan_runs(struct field_run *f)
     }
     // The forecast leaves out the search for the highest rate, because its number of runs cannot be
     // foreseen.
-    forecast_add(&forecast, left, QUESTION_NS, QUESTION_TOKENS, 1);
+    forecast_add(
+        &forecast, left, QUESTION_NS, QUESTION_TOKENS, options_start_servers(f->options) ? 1 : 0);
     if (left > 0 && !f->options->quiet && !f->options->merged)
         forecast_tell(&forecast, "run", "runs");
 }

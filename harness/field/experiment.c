@@ -17,7 +17,8 @@
 // depend on the subject or the seed.
 struct sets {
     char texts[FURTHER_MAX][SET_MAX];
-    const char *items[QUESTION_SETS_MAX + FURTHER_MAX];
+    const char *items[QUESTION_SETS_MAX + FURTHER_MAX + 1]; // 1: the provider, which
+                                                            // options_overrides appends
     size_t texts_count, count;
 };
 
@@ -212,11 +213,10 @@ static bool run_question(
 
     collect_sets(x, &all);
     // The run takes only the places of the server and the results from the caller, because the
-    // command in the table must repeat the run.
+    // command in the table, with --postgres if need be, must repeat the run.
     own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;
-    own.provider = NULL;
     own.seed[0] = '\0';
     return subjects_sets(&sets, &own, e) && locate_scenarios(&paths, x->question->scenario, e) &&
            run_loaded(o, paths.items[0], &sets.overrides, answer, e);

@@ -35,10 +35,11 @@ struct experiment {
 
 #define EXPERIMENT_KEY_MAX ANSWERS_KEY_MAX
 
-// Writes the key under which the answer is stored; it names all that decides what is run.
+// Writes the key under which the answer is stored; it names all that decides what is run, but not
+// the server.
 void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX]);
 
-// Writes the command that repeats the run.
+// Writes the command that repeats the run, on a server of its own.
 void experiment_command(const struct experiment *x, char *out, size_t size);
 
 // Finds the stored answer, or runs the scenario and stores its answer; *fresh becomes true when the

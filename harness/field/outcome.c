@@ -219,6 +219,8 @@ static void tell_attempts(const struct seen *s, char *text, size_t size)
     // The queue keeps s->failed jobs as failed, and s->retried jobs wait for a further attempt.
     if (s->failed >= s->failing)
         append_words(text, size, ", then kept as failed");
+    else if (isnan(s->retried)) // the queue cannot be asked for the jobs that are left
+        append_words(text, size, "; what became of them is not known");
     else
         append_words(
             text, size, s->retried > 0 ? "; still tried at the end of the run" : ", then gone");

@@ -145,6 +145,8 @@ static void a_cell_tells_what_its_question_asks(void **state)
             "kept; 3 attempts, 0.0 s apart, then gone"},
         {ASKS_ATTEMPTS, {.attempts = 1, .failing = 2, .failed = NAN, .retried = 2},
             "kept; 1 attempt; still tried at the end of the run"},
+        {ASKS_ATTEMPTS, {.attempts = 1, .failing = 2, .failed = NAN, .retried = NAN},
+            "kept; 1 attempt; what became of them is not known"},
     };
     const struct terms terms = {PROMISE_NO_LOSS, 0, "15 min"};
 

@@ -9,6 +9,7 @@ main() {
     /usr/bin/python3 -c 'import psycopg2' 2>/dev/null || { echo "skipped: python3-psycopg2 is not installed" && exit 77; }
     is_skipped_where_it_is_not_installed
     refuses_an_unknown_subject
+    asks_at_no_other_server
     survives textbook &
     local first=$!
     survives claim-by-notification
@@ -17,6 +18,13 @@ main() {
     takes_jobs_that_wait
     convicts_one_that_loses
     expect_nothing_left
+}
+
+# The runs are made on the server that --postgres names, or not at all.
+asks_at_no_other_server() {
+    expect_exit 0 "$mailproof" field mailroom --quick --verdicts --quiet --out "$place/results" \
+        --postgres 'host=/nowhere port=1'
+    grep -q 'not run: the server of --postgres cannot be used' "$place/out" || fail "it ran elsewhere: $(cat "$place/out")"
 }
 
 short=(--set 'load=[{name: short, for: 2s, rate: 50/s, rollback: 0.1, hold_open: {share: 0.1, for: 100ms}}]'
