@@ -15,6 +15,7 @@
 #include "options/locate.h"
 #include "compare/compare.h"
 #include "os/interrupt.h"
+#include "report/escape.h"
 #include "run/shared_server.h"
 #include "run/runner.h"
 #include "scenario/needs.h"
@@ -143,6 +144,8 @@ static bool check_stored_options(const struct options *o, struct err *e)
 {
     const char *given = o->set_count > 0       ? "set"
                         : o->seed[0]           ? "seed"
+                        : o->promises[0]       ? "promises"
+                        : o->scale > 0         ? "scale"
                         : o->provider          ? "postgres"
                         : o->compare.runs      ? "runs"
                         : o->compare.seeds > 1 ? "seeds"
@@ -295,6 +298,21 @@ static bool start_turns(struct turns *t, const struct options *o, struct err *e)
     return !t->shared || shared_open(&t->server, &t->scenarios[0], o->conninfo, e);
 }
 
+// Prints the command that compares the stored runs of both collectors.
+static void print_compare_command(const char *folder)
+{
+    struct buf out FREED_BY(buf_fini) = BUF_INIT((size_t)16 * PATH_MAX);
+    char path[PATH_MAX];
+
+    for (int side = 'A'; side <= 'B'; side++) {
+        snprintf(path, sizeof path, "%s/%c", folder, side);
+        buf_append_char(&out, ' ');
+        append_word(&out, path);
+    }
+    if (buf_str(&out))
+        printf("  runs so far mailproof compare%s\n", out.data);
+}
+
 // Makes the runs and compares them. If the calibration fails, A and B are not compared; this is no
 // error, and `all` stays empty.
 static bool compare_by_turns(
@@ -310,7 +328,7 @@ static bool compare_by_turns(
     // After an error the runs so far stay, because they took long, and can be compared by
     // themselves.
     else if (all->count > 0 && all->base[0].count > 0 && all->new[0].count > 0)
-        printf("  runs so far mailproof compare %s/A %s/B\n", t->out, t->out);
+        print_compare_command(t->out);
     return ok;
 }
 

@@ -124,7 +124,8 @@ static bool read_orders(struct console *c, struct input *in)
 
     if (n <= 0) {
         in->ended = n == 0 || (errno != EINTR && errno != EAGAIN);
-        return true;
+        // The last line may lack its newline.
+        return !in->ended || in->len == 0 || obey_line(c, in->text);
     }
     in->len += (size_t)n;
     in->text[in->len] = '\0';

@@ -290,8 +290,8 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
             if (o->fail_fast && code != EXIT_OK && !o->merged) {
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
                 // The record of a whole command is `temporary`: record_finish removes it, because
-                // this ends the command. A shard's record stays unfinished, so that --resume makes
-                // the rest.
+                // this ends the command. A shard's record stays unfinished, so that a merge says
+                // that runs are missing.
                 return !t->record.temporary || record_finish(&t->record, e);
             }
         }
@@ -339,11 +339,15 @@ static bool is_known(const struct tally *t, uint64_t number)
     return false;
 }
 
-// Returns how many runs of a scenario are still to be made here.
-static size_t count_left(const struct tally *t, size_t scenario)
+// Returns how many runs of a scenario are still to be made here; 0 when options skip it.
+static size_t count_left(
+    const struct tally *t, size_t scenario, const struct scenario *s, const struct options *o)
 {
     size_t count = 0;
+    struct err ignored;
 
+    if (!skips_permit(s, o, &ignored))
+        return 0;
     for (int n = 0; n < t->repeat; n++) {
         uint64_t number = scenario * (size_t)t->repeat + (size_t)n;
         count += record_wants(&t->record, number) && !is_known(t, number);
@@ -382,7 +386,8 @@ static void make_table(
     for (size_t i = 0; i < count; i++) {
         table->rows[i].name = scenarios[i].name;
         table->rows[i].runs = count_runs(t, i, o);
-        table->rows[i].planned_ns = planned_ns(&scenarios[i], count_left(t, i), &forecast);
+        table->rows[i].planned_ns =
+            planned_ns(&scenarios[i], count_left(t, i, &scenarios[i], o), &forecast);
     }
     if (shows_progress && (forecast.runs > 1 || forecast.ns > 60 * NS_PER_S))
         forecast_tell(&forecast, "run", "runs");

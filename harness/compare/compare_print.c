@@ -135,6 +135,16 @@ static const struct compared *find_strongest_row(const struct comparison *c)
     return found;
 }
 
+// Prints why no metric of speed has a row.
+static void print_no_rows(const struct comparison *c, struct buf *out)
+{
+    if (c->base_failed.hits[FAILURE_INCONCLUSIVE] == c->base_failed.runs ||
+        c->new_failed.hits[FAILURE_INCONCLUSIVE] == c->new_failed.runs)
+        buf_append_str(out, "a side has no conclusive run");
+    else
+        buf_append_str(out, "no metric of speed was measured in all conclusive runs");
+}
+
 // Prints why the comparison cannot tell: the rows whose change is unknown, and what would help.
 static void print_unknown(const struct comparison *c, struct buf *out)
 {
@@ -147,8 +157,13 @@ static void print_unknown(const struct comparison *c, struct buf *out)
         between = "; ";
     }
     // With too few runs every row is unknown, so naming them all would say less than this reason.
-    if (c->too_few || c->row_count == 0) {
+    if (c->too_few) {
         buf_printf(out, "%stoo few runs to tell a difference in speed from chance", between);
+        return;
+    }
+    if (c->row_count == 0) {
+        buf_append_str(out, between);
+        print_no_rows(c, out);
         return;
     }
     for (size_t i = 0; i < c->row_count; i++) {

@@ -313,6 +313,37 @@ static void the_median_of_inconclusive_runs_is_unknown(void **state)
     side_fini(&new);
 }
 
+// More runs would not help when none of them is conclusive, or when they lack every figure of
+// speed.
+static void a_missing_speed_is_not_too_few_runs(void **state)
+{
+    for (int unmeasured = 0; unmeasured < 2; unmeasured++) {
+        struct side sides[2] = {{.name = "a"}, {.name = "b"}};
+        struct comparison c;
+        struct rng rng;
+        struct buf out;
+        struct err e = {0};
+        rng_init(&rng, 1, 0);
+        for (int k = 0; k < 2; k++) {
+            add_runs(&sides[k], RUNS, 1, &rng);
+            for (size_t i = 0; i < RUNS; i++) {
+                sides[k].runs[i].verdict = unmeasured ? VERDICT_PASS : VERDICT_INCONCLUSIVE;
+                for (enum metric_id id = 0; unmeasured && id < METRIC_COUNT; id++)
+                    sides[k].runs[i].values[id] = NAN;
+            }
+        }
+        assert_true(compare_sides(&c, &sides[0], &sides[1], 0.1, &e));
+        buf_init(&out, 1000);
+        print_comparison_verdict(&c, &out);
+        assert_string_equal(buf_str(&out),
+            unmeasured ? "cannot tell: no metric of speed was measured in all conclusive runs"
+                       : "cannot tell: a side has no conclusive run");
+        buf_fini(&out);
+        side_fini(&sides[0]);
+        side_fini(&sides[1]);
+    }
+}
+
 // When the comparison cannot tell, its verdict names the metrics whose change is unknown, and no
 // others.
 static void the_speed_is_not_named_when_it_is_known(void **state)
@@ -439,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_busy_machine_raises_no_alarm),
         cmocka_unit_test(nothing_is_printed_as_nan),
         cmocka_unit_test(the_median_of_inconclusive_runs_is_unknown),
+        cmocka_unit_test(a_missing_speed_is_not_too_few_runs),
         cmocka_unit_test(the_speed_is_not_named_when_it_is_known),
         cmocka_unit_test(changes_are_told_with_their_interval),
         cmocka_unit_test(curves_of_both_sides),

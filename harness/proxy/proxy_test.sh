@@ -150,8 +150,11 @@ obeys_script_and_socket()
     ask_socket heal 'slice 7 gap 0ms' >/dev/null
     [ "$(psql -qAtc "SELECT length(repeat('x', 2000))" "$through sslmode=disable")" = 2000 ] ||
         failed "pieces do not arrive"
-    ask_socket quit >/dev/null
+    # The last order of standard input may lack its newline.
+    printf half >&3
     exec 3>&-
+    wait_for "unknown order 'half'"
+    ask_socket quit >/dev/null
     wait "$proxy_pid" || failed "quit at the socket ends the proxy with $?"
     [ ! -e "$server_dir/control" ] || failed "the socket is left behind"
 }

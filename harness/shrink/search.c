@@ -43,8 +43,8 @@ static struct tried *find_or_add_tried(struct search *s, uint64_t hash)
     return &s->tried[s->tried_count++];
 }
 
-// True when the candidate fails in one of its remaining tries. A candidate that broke only some of
-// what the whole scenario broke is tried once more, and counts as failing whatever comes of that.
+// True when the candidate fails in one of its remaining tries. A candidate that failed partly is
+// tried once more, and counts as failing whatever comes of that.
 static bool candidate_fails(struct search *s, const struct sketch *candidate, struct tried *t)
 {
     int partly = 0;
@@ -158,8 +158,8 @@ struct confirmation search_confirm(struct search *s, int times)
             break;
     }
     // None failed again. The smallest did fail once during the search, and that counts, too.
-    if (best.asked == times && best.failed == 0)
-        best = (struct confirmation){.asked = times + 1, .failed = 1};
+    if (best.asked > 0 && best.failed == 0)
+        best = (struct confirmation){.asked = best.asked + 1, .failed = 1};
     // The chosen sketch becomes the last one, which is what search_best returns.
     while (s->kept_count > chosen + 1)
         sketch_fini(&s->kept[--s->kept_count]);

@@ -307,6 +307,27 @@ static void a_failure_that_never_repeats_counts_once(void **state)
     assert_int_equal(sketch_load_ns(search_best(&f->search), &f->whole), 2 * NS_PER_S);
 }
 
+// Passes, until the time is over.
+static enum answer passes_once(void *context, const struct sketch *k)
+{
+    struct fixture *f = context;
+
+    (void)k;
+    return f->asked++ == 0 ? ANSWER_PASSES : ANSWER_STOP;
+}
+
+static void a_failure_counts_when_the_time_ends_the_confirmation(void **state)
+{
+    struct fixture *f = *state;
+    struct oracle oracle = {passes_once, f};
+
+    search_init(&f->search, &f->whole, &oracle);
+    keep_lengths(f, 4, 2);
+    struct confirmation c = search_confirm(&f->search, 3);
+    assert_int_equal(c.failed, 1);
+    assert_int_equal(c.asked, 2);
+}
+
 static enum answer partly(void *context, const struct sketch *k)
 {
     struct fixture *f = context;
@@ -417,6 +438,7 @@ int main(void)
         TEST(a_failure_that_does_not_repeat_is_given_up),
         TEST(a_sure_failure_is_better_than_the_smallest),
         TEST(a_failure_that_never_repeats_counts_once),
+        TEST(a_failure_counts_when_the_time_ends_the_confirmation),
         TEST(a_partial_failure_counts_when_no_full_one_is_found),
         TEST(a_sketch_becomes_a_scenario_that_reads_back),
         TEST(a_phase_can_go_between_others),

@@ -61,7 +61,7 @@ expect_exit 64 "$mailproof" compare "$runs/A"
 expect_exit 64 "$mailproof" compare "$runs/A" "$place/tmp"
 expect_exit 64 "$mailproof" compare --ab reference steady
 # Options that change runs are refused for stored ones.
-for option in '--runs 5' '--seeds 2' '--seed 2' '--set seed=2' --calibrate; do
+for option in '--runs 5' '--seeds 2' '--seed 2' '--set seed=2' --calibrate '--scale 0.5' '--promises no_loss'; do
     # shellcheck disable=SC2086 # an option and its value
     expect_exit 64 "$mailproof" compare "$runs/A" "$runs/B" $option
     grep -q -- "${option%% *} goes with --ab" "$place/err" || fail "no reason for $option"

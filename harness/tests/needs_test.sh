@@ -57,6 +57,9 @@ grep -qE '^hostile-names +skipped +0.0 s +- +- +- +- *$' "$place/out" || fail "a
 grep -q '^hostile-names: skipped: --skip names it$' "$place/out" || fail "--skip"
 grep -q "^collector-killed: skipped: --skip-tag names its tag 'fault'$" "$place/out" || fail "--skip-tag"
 grep -q '^| all that ran | pass | |$' "$place/results/summary.md" || fail "the summary passes what was skipped"
+# No time is foretold for what is skipped.
+expect_exit 77 "$mailproof" run steady smoke --skip steady,smoke --out "$place/results"
+! grep -q 'runs*: about' "$place/err" || fail "runs are foretold that nobody makes: $(cat "$place/err")"
 expect_exit 64 run steady --skip stedy
 grep -q "is called 'stedy'; did you mean 'steady'" "$place/err" || fail "no suggestion"
 expect_exit 64 run steady --promises lost
