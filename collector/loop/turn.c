@@ -14,7 +14,7 @@
 
 #define POLL_NS (100 * NS_PER_MS) // the pause between two tries to claim the queue
 #define WATCH_NS NS_PER_S         // looks that are further apart do not count as watching
-#define SOON_NS (10 * NS_PER_MS)  // the pause while only a backend without a client has the lock
+#define SOON_NS (10 * NS_PER_MS)  // the pause while no holder has to be waited for
 
 void turn_reset(struct collector *c)
 {
@@ -61,6 +61,7 @@ bool turn_stand_by(struct collector *c, enum state *next, struct err *e)
         return true;
     }
     t->step = TURN_ASKED;
+    t->claimed = turn_claim(c) != CLAIM_FROM_NOBODY;
     return peers_join(c, false, e); // the answer tells whether a new cursor is needed first
 }
 
@@ -84,10 +85,10 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
              c->now_ns - t->looked_ns > WATCH_NS)
         t->idle_since_ns = c->now_ns;
     t->looked_ns = c->now_ns;
-    if (turn_claim(c) != CLAIM_FROM_NOBODY) {
-        // The grace or the lease of this holder is over, so we ask for the queue at once.
-        t->look_at_ns = c->now_ns;
-    } else if (!c->queue.policy->exclusive || abandoned(c)) {
+    bool over = turn_claim(c) != CLAIM_FROM_NOBODY; // the grace or the lease of this holder
+    if (over && !t->claimed) {
+        t->look_at_ns = c->now_ns; // it has just ended, so we ask for the queue at once
+    } else if (over || !c->queue.policy->exclusive || abandoned(c)) {
         // Nobody has to be waited for. Only a backend that has lost its client can block us, or an
         // administrator's command. Both end soon, so we look again soon.
         t->look_at_ns = c->now_ns + SOON_NS;

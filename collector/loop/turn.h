@@ -20,6 +20,7 @@ struct turn {
     int64_t idle_since_ns; // since when the holder does nothing while tokens wait; CLOCK_NEVER: it
                            // works
     int64_t looked_ns;     // when the last look was answered
+    bool claimed;          // the last try named a holder whose grace or lease is over
     bool logged;           // the log says that we stand by
 };
 

@@ -19,6 +19,7 @@ main()
     a_hanging_holder_is_replaced
     a_waiting_holder_is_not_replaced
     renewals_do_not_pile_up
+    an_administrator_is_asked_seldom
     echo "all promises of standing by hold"
 }
 
@@ -176,6 +177,34 @@ renewals_do_not_pile_up()
     has_logged slow "the server did not answer in time"
     ends slow KILL 137
     exec 7<&-
+}
+
+# The last holder has had its grace, but an administrator's command keeps the queue locked. n asks
+# once when the grace is over, and then 10 ms after each answer.
+an_administrator_is_asked_seldom()
+{
+    queue_lock="mailroom_lock_key('mailroom', 'queue')"
+    mkfifo "$server_dir/administrator"
+    psql -qAtX <"$server_dir/administrator" >/dev/null &
+    exec 7>"$server_dir/administrator"
+    echo "SELECT pg_advisory_lock($queue_lock);" >&7
+    until_true "SELECT NOT pg_try_advisory_xact_lock($queue_lock)"
+    sql "UPDATE jobs SET holder = 'elsewhere'; ALTER ROLE collector SET log_statement = 'all'"
+    MAILROOM_GRACE=100 run n
+    has_logged n 'standing by'
+    sql "SELECT pg_sleep(2)" >/dev/null
+    printf '\\q\n' >&7
+    exec 7>&-
+    has_logged n collecting
+    ends n TERM 0
+    sql "ALTER ROLE collector RESET log_statement"
+    # $2 is the time of day: hours, minutes, and seconds with their thousandths.
+    awk '/execute peers: / { split($2, t, ":"); ms = ((t[1] * 60 + t[2]) * 60 + t[3]) * 1000
+        asked++; if (asked > 1 && ms >= last && ms - last < 9) soon++; last = ms }
+        END { print asked, soon + 0 }' "$server_dir/server.log" >"$server_dir/asked"
+    read -r asked soon <"$server_dir/asked"
+    [ "$asked" -gt 10 ] || failed "n asked $asked times only"
+    [ "$soon" -le 3 ] || failed "n asked $soon of $asked times without a pause"
 }
 
 main
