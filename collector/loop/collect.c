@@ -163,7 +163,7 @@ static bool return_all(struct collector *c, struct err *e)
     if (!answers_give_back(c, false, "the collector stopped", e))
         return false;
     s->in = -1;
-    s->writing = NULL;
+    sender_drop_output(c);
     s->state = SENDER_ENDED;
     c->ending.step = LEAVING;
     c->ending.at_ns = c->now_ns + LEAVE_NS;

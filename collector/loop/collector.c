@@ -259,11 +259,15 @@ static bool stop_if_due(struct collector *c, struct err *e)
     if (!collect_end(c, &done, e))
         return false;
     work_wake_at(c, c->ending.at_ns);
+    size_t left = outbox_left(&c->settle.outbox);
+    if (done && left > 0)
+        log_line("MAIN", "no time is left to record what became of %zu %s", left,
+            NOUN(left, "token", "tokens"));
     // If an error ends us, the exit code is that of the error, even if tokens were given back.
     if (done) {
-        end_collector(c, c->ending.exit != COLLECTOR_OK ? c->ending.exit
-                         : c->ending.returned           ? COLLECTOR_UNCONFIRMED
-                                                        : COLLECTOR_OK);
+        end_collector(c, c->ending.exit != COLLECTOR_OK   ? c->ending.exit
+                         : c->ending.returned || left > 0 ? COLLECTOR_UNCONFIRMED
+                                                          : COLLECTOR_OK);
     } else if (c->now_ns >= c->ending.at_ns) {
         log_line("MAIN", "no time is left for %s; the last line is not confirmed",
             state_doing(c->state));

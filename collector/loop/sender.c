@@ -12,6 +12,13 @@
 
 #define SENDER_CAP_NS (10 * NS_PER_S) // the longest pause before a sender is started again
 
+void sender_drop_output(struct collector *c)
+{
+    c->sender.writing = NULL;
+    // An output without a descriptor has no room, so what was taken is given back to others.
+    c->sender.output = (struct output){.fd = -1};
+}
+
 bool sender_lost(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;
@@ -29,7 +36,7 @@ bool sender_lost(struct collector *c, struct err *e)
     int code = child_end(&s->child, how);
     if (!answers_give_back(c, !stopped, stopped ? "the collector stopped" : "the sender ended", e))
         return false;
-    s->writing = NULL;
+    sender_drop_output(c);
     lines_forget_numbers(&c->lines);
     buf_clear(&s->input);
     s->in = -1;
@@ -245,6 +252,7 @@ bool sender_init(struct collector *c, int output_fd, char *const command[], stru
 
     *s = (struct sender){.state = command ? SENDER_AWAY : SENDER_HERE,
         .starts = command != NULL,
+        .output = {.fd = -1},
         .in = command || !answers ? -1 : STDIN_FILENO};
     child_init(&s->child);
     buf_init(&s->input, ANSWERS_MAX);

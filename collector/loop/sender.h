@@ -44,3 +44,5 @@ bool sender_serve(struct collector *c, struct err *e) MUST_USE;
 // Ends a sender that we started, if it runs still, and gives back those of its tokens that have no
 // answer.
 bool sender_lost(struct collector *c, struct err *e) MUST_USE;
+// Gives up the output, and the line of which it holds a part.
+void sender_drop_output(struct collector *c);

@@ -22,12 +22,15 @@ main()
     a_network_slower_than_the_grace_is_no_obstacle
     a_line_without_an_answer_is_tried_again
     a_sender_that_dies_is_started_again
+    a_sender_that_dies_within_a_line
     a_collector_that_dies_leaves_its_lines
     a_collector_that_hangs_loses_its_lines
     idle_collectors_stay_known
     a_late_answer_changes_nothing
     a_late_answer_beside_its_timeout_changes_nothing
     term_gives_back_what_is_unanswered
+    term_may_come_within_a_line
+    an_answer_that_is_not_recorded_is_not_confirmed
     a_sender_that_never_pauses_holds_nothing_up
     what_others_give_back_is_taken_at_once
     somebody_must_answer
@@ -187,6 +190,34 @@ a_sender_that_dies_is_started_again()
     ends c TERM 0
 }
 
+# Waits until nothing more fits into a pipe.
+until_full() # path
+{
+    lib_deadline=$(($(date +%s) + 60))
+    until python3 -c 'import fcntl, os, struct, sys, termios
+fd = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+sys.exit(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"1234"))[0] < 65536)' "$1"; do
+        [ "$(date +%s)" -le "$lib_deadline" ] || failed "$1 is never full"
+        sleep 0.05
+    done
+}
+
+# The first sender reads nothing, and is killed when it has a part of a line.
+a_sender_that_dies_within_a_line()
+{
+    # shellcheck disable=SC2016 # the sender expands it
+    MAILROOM_BATCH_LIMIT=1000 run ae -- sh -c '[ ! -e "$0" ] || exec "$1" "$2"; echo $$ >"$0"; exec sleep 1000' \
+        "$server_dir/ae.pid" "$SOURCE_DIR/collector/tests/test_sender.sh" "$server_dir/got"
+    has_logged ae 'in leased mode'
+    add_accounts 1 1000
+    until [ -s "$server_dir/ae.pid" ]; do sleep 0.05; done
+    until_full "/proc/$(cat "$server_dir/ae.pid")/fd/0"
+    kill -KILL "$(cat "$server_dir/ae.pid")"
+    has_logged ae "it ended by signal 9; tokens without an answer, to be tried again: 1000"
+    nothing_is_left
+    ends ae TERM 0
+}
+
 # Collector d has a line in flight when it is killed. Collector e frees the line after the grace.
 a_collector_that_dies_leaves_its_lines()
 {
@@ -339,6 +370,44 @@ term_gives_back_what_is_unanswered()
     run_with_sender x
     nothing_is_left
     ends x TERM 0
+}
+
+# TERM comes while the reader has a part of a line.
+term_may_come_within_a_line()
+{
+    mkfifo "$server_dir/af.fifo" "$server_dir/af.answers"
+    exec 5<>"$server_dir/af.fifo" 8<>"$server_dir/af.answers"
+    : >"$server_dir/af.log"
+    MAILROOM_BATCH_LIMIT=1000 "$BUILD_DIR/bin/mailroom-collector" <"$server_dir/af.answers" \
+        >"$server_dir/af.fifo" 2>"$server_dir/af.log" &
+    pid_af=$!
+    at_exit "kill -KILL $! 2>/dev/null"
+    has_logged af 'in leased mode'
+    add_accounts 1001 2000
+    until_full "$server_dir/af.fifo"
+    ends af TERM 75
+    exec 5>&- 8>&-
+    run_with_sender ag
+    nothing_is_left
+    ends ag TERM 0
+}
+
+# The server stands still from the answer on, until the collector has ended.
+an_answer_that_is_not_recorded_is_not_confirmed()
+{
+    run_answered ah
+    backend=$(sql "SELECT pid FROM pg_stat_activity WHERE usename = 'collector'")
+    add unrecorded1
+    until grep -q "@x,unrecorded1," "$server_dir/ah.out"; do sleep 0.05; done
+    kill -STOP "$backend"
+    echo "1 sent" >&8
+    ends ah TERM 75
+    has_logged ah "no time is left to record what became of 1 token"
+    kill -CONT "$backend"
+    exec 8>&-
+    run_with_sender ai
+    nothing_is_left
+    ends ai TERM 0
 }
 
 # The output of this sender always has something to read.
