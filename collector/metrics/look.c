@@ -18,7 +18,7 @@ static const struct session_params none = {0};
 
 void look_init(struct look *l)
 {
-    *l = (struct look){.seen_ns = CLOCK_NEVER};
+    *l = (struct look){.seen_ns = CLOCK_NEVER, .counted_ns = CLOCK_NEVER};
 }
 
 static void close_look(struct look *l)
@@ -122,19 +122,22 @@ static bool forget_refused(struct look *l, struct meters *m, int tag, struct err
 }
 
 // Notes the figures of all answers that have come. False: the session is lost.
-static bool take_backlog(struct look *l, const struct config *c, struct meters *m, struct err *e)
+static bool take_backlog(
+    struct look *l, const struct config *c, int64_t now_ns, struct meters *m, struct err *e)
 {
     struct session_reply reply;
     bool ok = true;
 
     while (ok && session_take(&l->session, &reply)) {
         ok = session_check(reply.result, e);
-        if (ok && reply.tag == TAG_WAITING)
+        if (ok && reply.tag == TAG_WAITING) {
             on_waiting(m, reply.result);
-        else if (ok && reply.tag == TAG_BUDGET)
+            l->counted_ns = now_ns;
+        } else if (ok && reply.tag == TAG_BUDGET) {
             on_budget(m, c, reply.result);
-        else if (!ok && e->kind == ERR_SQL)
+        } else if (!ok && e->kind == ERR_SQL) {
             ok = forget_refused(l, m, reply.tag, e);
+        }
         PQclear(reply.result);
     }
     return ok;
@@ -150,7 +153,7 @@ static bool serve_look(
         if (!set_up_look(l, now_ns, e) || !ask_backlog(l, c, now_ns, e))
             return false;
     }
-    if (!take_backlog(l, c, m, e))
+    if (!take_backlog(l, c, now_ns, m, e))
         return false;
     if (l->step == LOOK_ASKED && l->session.count == 0) {
         l->step = LOOK_IDLE;
@@ -177,14 +180,13 @@ static bool begin_look(struct look *l, const struct config *c, int64_t now_ns, s
     return session_open(&l->session, c->database_url, 0, now_ns, e);
 }
 
-// Notes how old the figures are, and forgets them when they are too old to be shown.
+// Notes how old the count of what waits is, and forgets figures that are too old to be shown.
 static void show_age(const struct look *l, int64_t now_ns, struct meters *m)
 {
-    bool known = l->seen_ns != CLOCK_NEVER;
-
-    if (!known || now_ns - l->seen_ns > OLD_NS)
+    if (l->seen_ns == CLOCK_NEVER || now_ns - l->seen_ns > OLD_NS)
         meters_forget(m, METER_BACKLOG_SCHEDULED, METER_BUDGET_TODAY);
-    m->of[METER_LOOK_AGE] = known ? (double)(now_ns - l->seen_ns) / 1e9 : NAN;
+    m->of[METER_LOOK_AGE] =
+        l->counted_ns != CLOCK_NEVER ? (double)(now_ns - l->counted_ns) / 1e9 : NAN;
 }
 
 bool look_step(struct look *l, const struct config *config, bool up, bool wanted, int64_t now_ns,

@@ -17,11 +17,12 @@
 struct look {
     struct session session;
     enum look_step { LOOK_CLOSED, LOOK_CONNECTING, LOOK_IDLE, LOOK_ASKED } step;
-    int64_t begun_ns;  // when the question that is under way was begun
-    int64_t seen_ns;   // when the last figures came; CLOCK_NEVER: never
-    int64_t wanted_ns; // when somebody last wanted the figures
-    int64_t retry_ns;  // the database is not asked again before this time
-    bool complained;   // the log says already that figures are missing
+    int64_t begun_ns;   // when the question that is under way was begun
+    int64_t seen_ns;    // when the last questions were answered or refused; CLOCK_NEVER: never
+    int64_t counted_ns; // when the backlog was counted last; CLOCK_NEVER: never
+    int64_t wanted_ns;  // when somebody last wanted the figures
+    int64_t retry_ns;   // the database is not asked again before this time
+    bool complained;    // the log says already that figures are missing
 };
 
 void look_init(struct look *l);

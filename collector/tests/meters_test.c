@@ -72,6 +72,7 @@ static void a_mode_shows_what_it_has(void **state)
     const char *text = render(&m, &leased, &out);
     assert_non_null(strstr(text, "mailroom_retries_total 0"));
     assert_null(strstr(text, "outcome=\"written\""));
+    assert_non_null(strstr(text, "mailroom_batches_total{reason=\"start\"} 0"));
     assert_non_null(strstr(text, "queue=\"a \\\"queue\\\"\\n\\\\\""));
     assert_non_null(strstr(text, "outcome=\"expired\""));
     text = render(&m, &cursor, &out);

@@ -19,6 +19,7 @@ main()
     waiting_tokens_are_shown
     scrapers_hold_nothing_up
     a_lost_database_is_shown
+    a_refused_count_is_no_count
     a_login_without_its_password_needs_attention
     a_socket_and_a_file
     a_shared_queue
@@ -164,6 +165,20 @@ a_lost_database_is_shown()
     ends orphan TERM 0
 }
 
+a_refused_count_is_no_count()
+{
+    sql "REVOKE SELECT ON deliveries FROM mailroom_collector"
+    MAILROOM_METRICS=127.0.0.1:0 run blind
+    until_shown blind 'mailroom_collecting{}' 1
+    scrape blind # the look has a session only now
+    has_logged blind "some figures of MAILROOM_METRICS are missing"
+    scrape blind
+    same "backlog" "" "$(shown 'mailroom_backlog{state="scheduled"}')"
+    same "age of the backlog" "" "$(shown 'mailroom_look_age_seconds{}')"
+    ends blind TERM 0
+    sql "GRANT SELECT ON deliveries TO mailroom_collector"
+}
+
 # The server asks for a password. That there is none is found by libpq, that it is wrong by the server.
 a_login_without_its_password_needs_attention()
 {
@@ -263,6 +278,8 @@ SENDER
     same "dead" 1 "$(shown 'mailroom_tokens_total{outcome="dead"}')"
     same "expired" 1 "$(shown 'mailroom_tokens_total{outcome="expired"}')"
     same "lines without an answer" 1 "$(shown 'mailroom_lines_unanswered{}')"
+    same "lines, by any reason" 1 \
+        "$(awk '/^mailroom_batches_total/ { n += $NF } END { print n }' "$server_dir/scraped")"
     same "sender" 1 "$(shown 'mailroom_sender_starts_total{}')"
     until_shown leased 'mailroom_budget_left{}' 45
     same "today" 35 "$(shown 'mailroom_budget_left_today{}')"
