@@ -22,15 +22,15 @@ static void help(FILE *out)
         "  mailroom-collector --help (-h), --version (-V)\n\n"
         "The sender is started again when it ends; exit code 78 ends the collector, too.\n"
         "--switch-mode carries the queue over to the mode that MAILROOM_DEQUEUE names. Exit code\n"
-        "75 means that collectors still run: stop them and try again.\n"
+        "75 means that the database is away or refuses, for example because collectors still run.\n"
         "These environment variables are the settings:\n\n",
         out);
     config_help(out);
     fputs("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
           "  64 unknown argument\n"
           "  70 internal error\n"
-          "  74 standard output failed\n"
-          "  75 stopped before the last line could be confirmed\n"
+          "  74 standard output failed or, in leased mode without a command, standard input ended\n"
+          "  75 stopped before the last line or answer was confirmed\n"
           "  78 settings or schema do not fit\n",
         out);
 }

@@ -1,8 +1,8 @@
 // Logs to stderr, one line for each event: `2024/04/20 13:37:00 [PG] connected`.
 //
-// Only entry points and event loops log. A line is written with one write(2), so that lines of
-// several processes on one terminal stay whole. Control characters in the text are replaced by '?':
-// a server's message cannot forge a log line. Callers never pass secrets.
+// A line is written with one write(2), so that lines of several processes on one terminal stay
+// whole. Control characters in the text are replaced by '?': a server's message cannot forge a log
+// line. Callers never pass secrets.
 #pragma once
 
 #include "base/err.h"

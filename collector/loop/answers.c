@@ -2,10 +2,10 @@
 // wire. Answers of an earlier sender fit no line.
 //
 // When a sender dies, nobody knows which of the tokens without an answer went out. All of them are
-// tried again. A token that was in flight when two senders died may have killed them, so it comes
-// again in a line of its own, while no other line is out. Then it harms no other token, and if the
-// sender dies again, this token has killed it. To try the whole line again would let one bad token
-// take the others with it, until all are given up.
+// tried again. If a token was not in its first attempt, it may have killed more senders than this
+// one, so it comes again in a line of its own, while no other line is out. Then it harms no other
+// token, and if the sender dies again, this token has killed it. To try the whole line again would
+// let one bad token take the others with it, until all are given up.
 #include "loop/answers.h"
 
 #include <poll.h>

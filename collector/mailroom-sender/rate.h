@@ -14,7 +14,7 @@ struct rate {
     int64_t at_ns; // when `left` was computed, by the monotonic clock
     int64_t daily; // most mails a day; 0: no limit
     int64_t day;   // the day of the last mail, counted from 1970
-    int64_t today; // how many mails went out on that day
+    int64_t today; // how many tries there were on that day
     int fd;        // the file that keeps `day` and `today`; -1: none
 };
 
@@ -31,5 +31,6 @@ int64_t rate_next_ns(struct rate *r, int64_t now_ns);
 // True when the day's mails are used up.
 bool rate_spent(struct rate *r, int64_t wall_s);
 
-// Counts a mail that is about to go out. False: the file cannot be written.
+// Counts a mail that is about to go out, even if the server is away. False: the file cannot be
+// written.
 bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e) MUST_USE;

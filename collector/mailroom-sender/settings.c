@@ -33,12 +33,12 @@ static const struct variable table[] = {
     {"SENDER_BURST", VARIABLE_NUMBER, AT(burst), 1, 1000000, "1",
         "how many may follow each other at once after a pause"},
     {"SENDER_DAILY", VARIABLE_NUMBER, AT(daily), 0, 1000000000, "0",
-        "mails a day (UTC) at most; 0: no limit"},
+        "mails a day (UTC) at most, of which each try counts; 0: no limit"},
     {"SENDER_STATE_FILE", VARIABLE_TEXT, AT(state_file), 1, 4095, NULL,
         "a file that keeps the day's count when the sender is started again"},
     {"SENDER_TIMEOUT", VARIABLE_NUMBER, AT(timeout_ms), 1, 3600000, "30000",
-        "milliseconds that the server may take for one mail; less than the collector's answer "
-        "timeout"},
+        "milliseconds that the server may take for one mail; all mails of the lines in flight must "
+        "fit into the collector's answer timeout"},
     {"SENDER_ATTEMPTS", VARIABLE_NUMBER, AT(attempts), 1, 1000, "8",
         "how often a mail is tried when there is nobody to answer (--no-answers)"},
 };

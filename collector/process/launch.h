@@ -5,8 +5,8 @@
 // own, so that Ctrl-C reaches only us and we can give back its lines. When we die, the launcher
 // tells the sender to end, and ends; when the launcher dies, the kernel tells the sender (Linux).
 //
-// One process has one launcher, which does one thing at a time. All calls but launch_ask_to_end
-// wait for its answer.
+// One process has one launcher, which does one thing at a time. launch_start and launch_end wait
+// for its answer.
 #pragma once
 
 #include <sys/types.h>

@@ -40,7 +40,7 @@ struct line {
     int64_t order;    // its place in the order of taking
     int64_t asked_ns; // when the take or read was sent
     int64_t out_ns;   // when it was begun
-    bool alone;       // its single token was in flight when two senders died: it goes out alone
+    bool alone;       // its single token may have killed senders (answers.c): it goes out alone
     bool timed_out;   // its unanswered tokens were given up
     bool has_rest;    // its row in `deliveries` has tokens that are not in the line, and is not yet
                       // one of the rows to read again (struct reread)

@@ -50,4 +50,4 @@ bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce);
 // no statement is under way.
 bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], struct err *e) MUST_USE;
 void outbox_confirmed(struct outbox *o); // the statement under way was committed
-void outbox_lost(struct outbox *o);      // the session was lost before the statement was confirmed
+void outbox_lost(struct outbox *o);      // it failed, or the session was lost before that

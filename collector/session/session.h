@@ -4,10 +4,10 @@
 // transaction by itself, and a failed one makes no other fail. Requests are kept in a
 // first-in-first-out list, and each answer comes back with the tag of its request.
 //
-// Every request has a deadline. When it passes, the connection counts as dead, because a server
-// that answers too late is of no use. The server begins with a request when it has answered the one
-// before. So only the oldest request can be late, and each one has, from the answer before it on,
-// as much time as it had when it was sent.
+// Every request has a deadline, which may be CLOCK_NEVER. When it passes, the connection counts as
+// dead, because a server that answers too late is of no use. The server begins with a request when
+// it has answered the one before. So only the oldest request can be late, and each one has, from
+// the answer before it on, as much time as it had when it was sent.
 //
 // The owner polls session_fd for session_events and calls session_pump; any function that fails
 // with ERR_CONNECTION leaves a session that can only be closed.
@@ -81,7 +81,8 @@ int session_fd(const struct session *s); // -1 when closed
 short session_events(const struct session *s);
 // True when a deadline has passed, and nothing was heard from the server for at least a second.
 bool session_silent(const struct session *s, int64_t now_ns);
-// Returns when the deadline of the oldest request passes; CLOCK_NEVER: there is none.
+// Returns when the oldest request or, before the session is up, the host that is being tried is
+// late; CLOCK_NEVER: nothing is awaited, or it may take any time.
 int64_t session_deadline_ns(const struct session *s);
 
 // Does what can be done without waiting: goes on connecting, sends, receives.

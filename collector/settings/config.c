@@ -23,7 +23,7 @@ static const struct variable settings[] = {
     {PREFIX "CHANNEL_NAME", VARIABLE_TEXT, AT(channel_name), 1, 63, "token_insert",
         "the channel on which new tokens are announced"},
     {PREFIX "QUEUE_NAME", VARIABLE_TEXT, AT(queue_name), 1, 63, "mailroom",
-        "the row of the table jobs that holds the cursor"},
+        "the queue: it has a row in the table jobs"},
     {PREFIX "HEALTHCHECK_INTERVAL", MILLISECONDS, AT(healthcheck_interval_ms), 1, DAY_MS, "270000",
         "how long the server may be silent before it is asked for a sign of life; "
         "at least the batch timeout"},
@@ -48,9 +48,10 @@ static const struct variable settings[] = {
     {PREFIX "ATTEMPTS", COUNT, AT(leased.attempts), 1, 1000, "8",
         "leased: how many failed attempts make a token dead"},
     {PREFIX "RETRY_BASE", MILLISECONDS, AT(leased.retry_base_ms), 1, DAY_MS, "1000",
-        "leased: a token is tried again within this time, which doubles with each attempt"},
+        "leased: a token is tried again within twice this time, and each further error doubles "
+        "that"},
     {PREFIX "RETRY_MAX", MILLISECONDS, AT(leased.retry_max_ms), 1, DAY_MS, "900000",
-        "leased: the most that this time grows to"},
+        "leased: the most that it grows to"},
     {PREFIX "BUDGET", VARIABLE_TEXT, AT(budget.rate), 1, 32, NULL,
         "how many tokens a second all collectors of the queue may send, such as 0.3858/s"},
     {PREFIX "BURST", COUNT, AT(budget.burst), 1, 1000000, "50",
@@ -67,8 +68,8 @@ static const struct variable settings[] = {
         "where OpenMetrics are served: 127.0.0.1:9187, or the path of a Unix socket; or, with a "
         "path that ends in .prom, the file to which they are written every 15 s"},
     {PREFIX "SANDBOX", VARIABLE_TEXT, AT(sandbox), 2, 3, "on",
-        "on: once it has started, the collector can start no program and write no file (Linux); "
-        "off: it keeps its rights, for libraries that need more"},
+        "on: once it has started, the collector can start no program and, unless MAILROOM_METRICS "
+        "is a path, write no file (Linux); off: it keeps its rights, for libraries that need more"},
 };
 
 #define SETTINGS (sizeof settings / sizeof settings[0])

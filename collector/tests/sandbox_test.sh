@@ -1,5 +1,5 @@
 #!/bin/sh
-# Code that runs in a live collector can start nothing, write no file and look into no process.
+# Code that runs in a live collector can start nothing, write no file and trace no process.
 set -eu
 
 # shellcheck source=ci/private-server.sh

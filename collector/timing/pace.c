@@ -25,7 +25,8 @@ void pace_init(struct pace *p, int64_t least_ns, int64_t most_ns, int limit)
     if (least_ns == 0)
         return;
     add_level(p, 0);
-    // A level above two thirds of the upper bound would hardly differ from the last level.
+    // A level above two thirds of the upper bound would hardly differ from the last level. So if
+    // `least` is above that, level 1 is the upper bound, which then counts as `least`.
     for (int64_t t = least_ns; t < most_ns / 3 * 2 && p->levels < PACE_LEVELS - 1; t *= 2)
         add_level(p, t);
     add_level(p, most_ns);

@@ -1,6 +1,7 @@
 // Reads the answers of a sender, one line each. Pure.
 //
 //   12 sent                               every token of line 12 without an answer
+//   12 error transient 454 try later      the same; or permanent
 //   12.3 sent                             the third token of line 12
 //   12.3 error transient 452 mailbox full
 //   12.3 error permanent 550 no such user
