@@ -380,6 +380,7 @@ term_may_come_within_a_line()
     : >"$server_dir/af.log"
     MAILROOM_BATCH_LIMIT=1000 "$BUILD_DIR/bin/mailroom-collector" <"$server_dir/af.answers" \
         >"$server_dir/af.fifo" 2>"$server_dir/af.log" &
+    # shellcheck disable=SC2034 # ends reads it
     pid_af=$!
     at_exit "kill -KILL $! 2>/dev/null"
     has_logged af 'in leased mode'
