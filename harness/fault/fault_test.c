@@ -42,6 +42,20 @@ static void clear_text_is_asked_for(void **state)
     }
 }
 
+// On a server of somebody else, ALTER SYSTEM would stop the writes of everybody there.
+static void a_server_elsewhere_is_not_made_read_only(void **state)
+{
+    struct fault_spec spec = {.verb = &verbs[VERB_READ_ONLY_SERVER]};
+    const struct scenario scenario = {.faults = &spec, .fault_count = 1};
+    struct err e = {0};
+
+    assert_true(fault_possible(&provider_local, &scenario, &e));
+    assert_true(fault_possible(&provider_container, &scenario, &e));
+    assert_false(fault_possible(&provider_url, &scenario, &e));
+    assert_int_equal(e.kind, ERR_SKIP);
+    assert_non_null(strstr(e.text, "read-only-server needs a server that the harness controls"));
+}
+
 static bool never_starts(struct server *s, struct err *e)
 {
     (void)s;
@@ -138,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clear_text_is_asked_for),
+        cmocka_unit_test(a_server_elsewhere_is_not_made_read_only),
         cmocka_unit_test(a_server_that_stays_down_is_no_fault_left_out),
         cmocka_unit_test(a_sender_s_fault_is_proved_by_its_own_instance),
         cmocka_unit_test(every_verb_has_a_family),

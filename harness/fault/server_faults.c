@@ -143,9 +143,10 @@ static bool await_read_only(struct fault_context *c, const char *want, struct er
 
     for (;;) {
         char now[8] = "";
-        PGconn *conn FREED_BY(sql_finish) =
-            provider_connect(c->server, c->server->superuser, c->server->database, e);
-        if (!conn || !sql_value(conn, "SHOW default_transaction_read_only", now, sizeof now, e))
+        // An older session gets the setting from the postmaster, after the postmaster itself. With
+        // a standby, no new one could be opened: the conninfo then asks for a server that takes
+        // writes.
+        if (!sql_value(c->admin, "SHOW default_transaction_read_only", now, sizeof now, e))
             return false;
         if (strcmp(now, want) == 0)
             return true;
@@ -199,7 +200,8 @@ const struct fault_verb fault_server_verbs[] = {
     {VERB_KILL_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
     {VERB_CUT_POWER, .begin = cut_power, .end = fault_start_server, .need = NEEDS_DISK},
     {VERB_PAUSE_SERVER, .begin = pause_server, .end = continue_server, .need = NEEDS_PAUSE},
-    {VERB_READ_ONLY_SERVER, .begin = refuse_writes, .end = accept_writes},
+    // It changes a setting of the whole server, so the server must be ours.
+    {VERB_READ_ONLY_SERVER, .begin = refuse_writes, .end = accept_writes, .need = NEEDS_STOP},
     {VERB_PROMOTE_STANDBY, .begin = promote_standby, .need = NEEDS_PROMOTE},
     {0},
 };
