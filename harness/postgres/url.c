@@ -1,6 +1,7 @@
-// The url provider: a server that exists already, on which we make a database and three roles of
-// our own. We never stop the server, and touch nothing else on it. Fault verbs that need control of
-// the server are refused before the run.
+// The url provider: a server that exists already, on which we make databases and roles of our own.
+// We never stop the server, and change neither its settings nor anything that is not ours. Fault
+// verbs that need control of the server are refused before the run. The others do what any client
+// can do to its neighbours, such as to take all connections.
 #include "postgres/provider.h"
 
 #include "postgres/cluster/cluster.h"
@@ -114,8 +115,8 @@ static bool claim_server(const struct server *s, PGconn *conn, struct err *e)
 
     if (!sql_value(conn,
             "SELECT CASE WHEN NOT (rolsuper OR (rolcreatedb AND rolcreaterole)) THEN 'no'"
-            " WHEN EXISTS (SELECT FROM pg_stat_activity WHERE usename LIKE 'mailproof\\_%') THEN "
-            "'busy'"
+            " WHEN EXISTS (SELECT FROM pg_stat_activity WHERE usename IN ('" MIGRATE_COLLECTOR
+            "', '" MIGRATE_LOAD "', '" MIGRATE_STRANGER "')) THEN 'busy'"
             " ELSE 'ok' END FROM pg_roles WHERE rolname = current_user",
             text, sizeof text, e))
         return false;
@@ -148,8 +149,8 @@ static bool url_start(struct server *s, struct err *e)
         return err_prefix(
             e, "the server of --postgres cannot be used ('mailproof doctor' looks into it)");
     s->version = PQserverVersion(conn);
-    // Only a socket proves that the server is on this machine: behind a port there may be another
-    // machine or a container.
+    // Behind a port there may be another machine or a container. (A container whose socket's folder
+    // is mounted here is taken for a server of this machine.)
     s->pids_are_ours = PQhost(conn) && PQhost(conn)[0] == '/';
     s->running = u->open = claim_server(s, conn, e);
     return s->running;
@@ -173,7 +174,14 @@ static bool url_settle(struct server *s, struct err *e)
     return true;
 }
 
-// Marks the database as kept, so that no later run drops it, and says how to remove it.
+// Drops the database of the fault hold-horizon. A failure does not matter, because a later run
+// removes what is left.
+static void remove_other_database(PGconn *conn)
+{
+    PQclear(PQexec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)"));
+}
+
+// Marks the run's database as kept, so that no later run drops it, and says how to remove it.
 static bool url_keep(struct server *s, struct buf *out, struct err *e)
 {
     struct url *u = s->state;
@@ -182,6 +190,8 @@ static bool url_keep(struct server *s, struct buf *out, struct err *e)
     snprintf(sql, sizeof sql, "COMMENT ON DATABASE %s IS '" KEPT_MARK "'", u->dbname);
     PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
     u->kept = conn && sql_exec(conn, sql, e);
+    if (u->kept)
+        remove_other_database(conn);
     PQfinish(conn);
     return u->kept && buf_printf(out,
                           "The database %s is left on the server.\n"
@@ -205,8 +215,7 @@ static void remove_run_objects(struct server *s)
     // running.
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", u->dbname);
     PQclear(PQexec(conn, sql));
-    // The fault hold-horizon makes this second database.
-    PQclear(PQexec(conn, "DROP DATABASE IF EXISTS mailproof_other WITH (FORCE)"));
+    remove_other_database(conn);
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_COLLECTOR));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_LOAD));
     PQclear(PQexec(conn, "DROP ROLE IF EXISTS " MIGRATE_STRANGER));
