@@ -52,6 +52,13 @@ run_as steady --set "faults=[{do: reset, at: 500ms}]"
 grep -q 'server closed the connection' <(said) || fail "what refused it? $(said)"
 # A network of its own.
 run_as steady --set "faults=[{do: partition, at: 300ms, for: 300ms, through: kernel}]"
+# The harness itself may be any role of the run.
+run_as steady --set "faults=[{do: exhaust-connections, at: 200ms, for: 4s}]" --set postgres.settings.max_connections=20 --set load.0.connections=2
+# The subject reaches a cluster's proxy, too, and not its members' sockets.
+if { command -v patroni && command -v etcd && command -v haproxy; } >/dev/null; then
+    run_as steady --postgres patroni --set postgres.standby=async --set postgres.route=proxy
+    expect_exit 64 run steady --as postgres --postgres patroni --set postgres.standby=async
+fi
 # Nobody else may connect, although everybody can reach the socket.
 keep steady --as nobody --collector "$place/mailroom-collector" --set collector.layout=reference
 reach=$(sed -n "s/^  reach it:  psql '\(.*\)'$/\1/p" "$place/out")

@@ -1,7 +1,7 @@
 // The patroni provider: a cluster of three members on this machine that elects its leader. Its
 // ports are on loopback, or in a network of namespaces if members are to be cut off from each
-// other. The harness's own sessions use the members' sockets in the run's folder, which nobody else
-// may enter.
+// other. The harness's own sessions use the members' sockets in a folder that nobody else may
+// enter. HAProxy's socket has a folder of its own, which the user of --as may enter, too.
 #include "postgres/cluster/patroni.h"
 
 #include <arpa/inet.h>
@@ -9,8 +9,10 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
+#include "os/other_user.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "postgres/migrate.h"
@@ -47,8 +49,7 @@ static bool find_ports(int ports[PORTS], struct err *e)
     return ok;
 }
 
-// HAProxy listens at no port. This is only part of its socket's name, and lower than any port that
-// find_ports finds, so no member's socket has the same name.
+// HAProxy listens at no port. This is only part of its socket's name.
 enum { PROXY_PORT = 3 };
 
 static struct patroni_place make_place(const char *host, int port)
@@ -78,6 +79,23 @@ static bool find_places(struct patroni *p, struct err *e)
     p->at.store = make_place(middle, ports[2UL * PATRONI_MEMBERS]);
     p->at.proxy_port = PROXY_PORT;
     return true;
+}
+
+// Makes the folder of HAProxy's socket, and lets the user of --as, who runs the collectors, connect
+// there: the members ask whoever comes that way for a password.
+static bool make_proxy_folder(struct patroni *p, struct err *e)
+{
+    struct other_user other;
+
+    if (!other_user(&other, e) || !path_join(p->proxy, p->dir.path, "proxy", e))
+        return false;
+    if (other.chosen && other.uid == p->user.uid)
+        return err_set(e, ERR_USAGE, "--as: the run's servers run as that user; name another");
+    p->at.proxy_dir = p->proxy;
+    p->at.shares_proxy = other.chosen;
+    return (mkdir(p->proxy, 0700) == 0 && chown(p->proxy, p->user.uid, p->user.gid) == 0 &&
+               chmod(p->proxy, other.chosen ? 0711 : 0700) == 0) ||
+           err_sys(e, ERR_SYSTEM, "cannot make %s", p->proxy);
 }
 
 static bool check_socket_paths(const struct patroni *p, struct err *e)
@@ -191,7 +209,7 @@ static bool prepare_patroni(struct server *s, struct patroni *p, struct err *e)
            target_random(p->password, TARGET_PASSWORD_LEN, e) &&
            target_random(p->at.password, TARGET_PASSWORD_LEN, e) &&
            target_random(p->at.store_password, TARGET_PASSWORD_LEN, e) && find_places(p, e) &&
-           write_configs(p, e) && make_data(p, e) &&
+           make_proxy_folder(p, e) && write_configs(p, e) && make_data(p, e) &&
            workdir_give(&p->dir, p->user.uid, p->user.gid, e) &&
            path_join(p->log, p->dir.path, "server.log", e);
 }
@@ -270,7 +288,7 @@ static bool patroni_conninfo(
     if (strcmp(user, s->superuser) == 0)
         return own_conninfo(p, user, dbname, out);
     if (p->route == ROUTE_PROXY)
-        return buf_printf(out, "host=%s port=%d user=%s password=%s dbname=%s", p->dir.server,
+        return buf_printf(out, "host=%s port=%d user=%s password=%s dbname=%s", p->proxy,
             p->at.proxy_port, user, s->password, dbname);
     if (strcmp(user, MIGRATE_COLLECTOR) != 0)
         return own_conninfo(p, user, dbname, out);
@@ -289,7 +307,7 @@ static bool patroni_address(
     char port[16];
 
     snprintf(port, sizeof port, "%d", p->at.proxy_port);
-    return target_socket_address(p->dir.server, port, out, len, e);
+    return target_socket_address(p->proxy, port, out, len, e);
 }
 
 // Waits until every member has what the migrations wrote, so that the load starts on a cluster that

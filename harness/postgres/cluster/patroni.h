@@ -19,6 +19,7 @@ struct patroni {
     struct workdir dir;
     struct server_user user;
     char bindir[PATH_MAX], leash[PATH_MAX], data[PATH_MAX], log[PATH_MAX];
+    char proxy[PATH_MAX]; // the folder of HAProxy's socket
     struct patroni_layout at;
     char password[PATRONI_PASSWORD_MAX]; // the password of the roles that the harness makes
     enum route route;

@@ -28,7 +28,9 @@ struct patroni_layout {
     struct patroni_place servers[PATRONI_MEMBERS], rests[PATRONI_MEMBERS];
     struct patroni_place store; // address of etcd
     char store_password[PATRONI_PASSWORD_MAX];
-    int proxy_port;                      // part of the name of HAProxy's socket in dir
+    const char *proxy_dir;               // the folder of HAProxy's socket
+    int proxy_port;                      // part of the socket's name
+    bool shares_proxy;                   // other users may connect to it; they need a password
     char password[PATRONI_PASSWORD_MAX]; // password of the superuser and of the REST interface
     bool synchronous;
     const struct settings *settings; // settings of the scenario

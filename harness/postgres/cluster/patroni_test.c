@@ -16,6 +16,7 @@ static struct patroni_layout layout(bool synchronous)
     struct patroni_layout l = {.dir = "/var/tmp/a \"b\"",
         .bindir = "/usr/lib/postgresql/15/bin",
         .store = {"127.0.0.1", 2379},
+        .proxy_dir = "/var/tmp/p",
         .proxy_port = 7000,
         .password = "secret",
         .store_password = "of the store",
@@ -87,7 +88,7 @@ static void a_synchronous_cluster_gets_its_mode(void **state)
 
 static void the_proxy_asks_each_member(void **state)
 {
-    const struct patroni_layout l = layout(false);
+    struct patroni_layout l = layout(false);
     struct buf text;
     struct err e = {0};
 
@@ -97,7 +98,12 @@ static void the_proxy_asks_each_member(void **state)
                                            "8001\n"));
     assert_non_null(strstr(buf_str(&text), "server m3 192.0.2.13:5003 check addr 192.0.2.23 port "
                                            "8003\n"));
-    assert_non_null(strstr(buf_str(&text), "/.s.PGSQL.7000 "));
+    assert_non_null(strstr(buf_str(&text), "unix@/var/tmp/p/.s.PGSQL.7000 mode 600\n"));
+    // With --as, another user connects there.
+    buf_clear(&text);
+    l.shares_proxy = true;
+    assert_true(patroni_render_proxy(&l, &text, &e));
+    assert_non_null(strstr(buf_str(&text), "/.s.PGSQL.7000 mode 666\n"));
     buf_fini(&text);
 }
 

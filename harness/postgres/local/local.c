@@ -1,6 +1,6 @@
 // The local provider: a cluster of our own under /var/tmp, reached over a Unix socket in a folder
-// that nobody but the subject may enter. No port is opened, except in the run's own network if
-// there is one.
+// that no other user may enter. With --as other users reach the socket, and the server refuses
+// them. No port is opened, except in the run's own network if there is one.
 #include "postgres/local/local.h"
 
 #include <fcntl.h>
@@ -58,8 +58,8 @@ static bool write_config(
 }
 
 // Lets the user of --as, who runs the collectors, connect to the socket, but only as the
-// collector's or the load's role; root and the server's user may connect as any. No other user may
-// connect, though each can reach the socket.
+// collector's or the load's role; root and the server's user may connect as any role of the run. No
+// other user may connect, though each can reach the socket.
 static bool admit_other_user(struct local *l, const struct other_user *u, struct err *e)
 {
     static const char runs[] = "runs %s " MIGRATE_COLLECTOR "\nruns %s " MIGRATE_LOAD "\n";
@@ -74,13 +74,14 @@ static bool admit_other_user(struct local *l, const struct other_user *u, struct
             return err_set(e, ERR_SYSTEM, "user %u has no name", (unsigned)uids[i]);
         buf_printf(&map, runs, user->pw_name, user->pw_name);
         if (uids[i] != u->uid)
-            buf_printf(&map, "ours %s mailproof\n", user->pw_name);
+            buf_printf(&map, "ours %s mailproof\nours %s " MIGRATE_STRANGER "\n", user->pw_name,
+                user->pw_name);
     }
     l->shares_socket = true;
     return (buf_str(&map) || err_set(e, ERR_SYSTEM, "a user's name is too long")) &&
            write_config(l, "pg_hba.conf", O_TRUNC,
                "local all " MIGRATE_COLLECTOR "," MIGRATE_LOAD " peer map=runs\n"
-               "local all,replication mailproof peer map=ours\n",
+               "local all,replication mailproof," MIGRATE_STRANGER " peer map=ours\n",
                e) &&
            write_config(l, "pg_ident.conf", O_TRUNC, map.data, e) &&
            (chmod(l->dir.server, 0711) == 0 ||
