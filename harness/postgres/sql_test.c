@@ -159,12 +159,26 @@ static void an_address_that_refuses_is_passed_over(void **state)
     close(listener);
 }
 
+// What libpq says about it tells the reason: here it finds no service of this name.
+static void a_conninfo_without_a_user_says_why(void **state)
+{
+    struct target target;
+    struct err e;
+
+    assert_false(target_init(&target, "service=no-such-service", &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_string_equal(
+        e.text, "the conninfo names no user: definition of service \"no-such-service\" not found");
+    target_fini(&target);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_is_one_line),
         cmocka_unit_test(a_notice_during_the_start_stays_off_the_terminal),
         cmocka_unit_test(an_address_that_refuses_is_passed_over),
+        cmocka_unit_test(a_conninfo_without_a_user_says_why),
     };
 
     return cmocka_run_group_tests_name("sql", tests, NULL, NULL);

@@ -5,6 +5,8 @@
 #include <sys/random.h>
 #include <sys/un.h>
 
+#include "postgres/sql.h"
+
 #define ADDRESS_WAIT_MS 500 // longest wait for an address that neither accepts nor refuses
 
 // Returns the value of a key of the conninfo; NULL: the key has no value, or an empty one.
@@ -30,7 +32,7 @@ bool target_random(char *digits, size_t count, struct err *e)
     return true;
 }
 
-// Says what libpq does not accept in a conninfo, unless that might show a part of a password.
+// Says what libpq does not accept in a conninfo, unless that would quote a value.
 static void refuse_target(const char *why, struct err *e)
 {
     bool harmless = why && (strncmp(why, "invalid connection option", 25) == 0 ||
@@ -59,12 +61,16 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
         return false;
     conn = PQconnectStart(conninfo);
     t->options = conn ? PQconninfo(conn) : NULL;
+    t->user = target_value(t, "user");
+    // Only if libpq could not find out what it adds, such as a service, there is no user.
+    if (t->options && !t->user) {
+        sql_fail(conn, NULL, "the conninfo names no user", e);
+        e->kind = ERR_USAGE;
+    }
     PQfinish(conn);
     if (!t->options)
         return err_memory(e);
-    t->user = target_value(t, "user");
-    return (t->user || err_set(e, ERR_USAGE, "the conninfo names no user")) &&
-           target_random(t->password, TARGET_PASSWORD_LEN, e) &&
+    return t->user && target_random(t->password, TARGET_PASSWORD_LEN, e) &&
            target_random(t->unique, TARGET_UNIQUE_LEN, e);
 }
 

@@ -20,7 +20,8 @@ struct target {
 // Fills in `count` random hexadecimal digits, at most TARGET_PASSWORD_LEN, and a NUL.
 MUST_USE bool target_random(char *digits, size_t count, struct err *e);
 
-// Parses a conninfo string or a URI. Error messages never show its content.
+// Parses a conninfo string or a URI. An error message shows none of its values. It may name an
+// option that libpq does not know, or a service that is not defined.
 MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);
 void target_fini(struct target *t); // accepts a zeroed struct
 
