@@ -88,6 +88,14 @@ static bool loads_faketime(const struct own_clock *c, pid_t pid)
     return found;
 }
 
+// True when the process is gone, or was not reaped yet. It then shows no maps.
+static bool has_ended(pid_t pid)
+{
+    struct process_stat stat;
+
+    return !process_alive(pid) || (process_stat(pid, &stat) && stat.state == 'Z');
+}
+
 bool own_clock_is_loaded(const struct own_clock *c, pid_t pid)
 {
     pid_t children[CHILDREN_MAX];
@@ -95,7 +103,7 @@ bool own_clock_is_loaded(const struct own_clock *c, pid_t pid)
     bool loaded = loads_faketime(c, pid);
 
     for (size_t i = 0; loaded && i < count; i++)
-        // A child that has ended meanwhile does not matter.
-        loaded = own_clock_is_loaded(c, children[i]) || !process_alive(children[i]);
+        // A child that has ended does not matter.
+        loaded = own_clock_is_loaded(c, children[i]) || has_ended(children[i]);
     return loaded;
 }

@@ -24,5 +24,5 @@ void own_clock_add_env(const struct own_clock *c, struct child_env *env);
 // Moves the clock by `by_ns`. Every process that has this clock sees the step at once.
 MUST_USE bool own_clock_step(struct own_clock *c, int64_t by_ns, struct err *e);
 
-// True when a process and all its descendants have this clock.
+// True when a process and all its descendants that have not ended have this clock.
 bool own_clock_is_loaded(const struct own_clock *c, pid_t pid);

@@ -54,25 +54,27 @@ void usage_begin(struct usage *u)
 }
 
 // Returns the entry of a process, a new one if it has none; NULL when there is no room for another.
-static struct usage_process *find_usage_process(struct usage *u, pid_t pid)
+static struct usage_process *find_usage_process(struct usage *u, pid_t pid, uint64_t started)
 {
     for (size_t i = 0; i < u->known_count; i++) {
-        if (u->known[i].pid == pid)
+        if (u->known[i].pid == pid && u->known[i].started == started)
             return &u->known[i];
     }
     if (u->known_count == USAGE_PROCESSES_MAX)
         return NULL;
     struct usage_process *p = &u->known[u->known_count++];
-    *p = (struct usage_process){.pid = pid};
+    *p = (struct usage_process){.pid = pid, .started = started};
     return p;
 }
 
 void usage_process(struct usage *u, pid_t pid, enum usage_group group)
 {
-    struct usage_process *p = find_usage_process(u, pid);
     struct process_stat stat;
 
-    if (!p || !process_stat(pid, &stat))
+    if (!process_stat(pid, &stat))
+        return;
+    struct usage_process *p = find_usage_process(u, pid, stat.started);
+    if (!p)
         return;
     double cpu_s = (double)stat.cpu_ms / 1000;
     // CPU time that a process used before the first round does not belong to the run. A process
@@ -85,15 +87,17 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
         u->collector_rss_kb += stat.rss_kb;
 }
 
-// Ends a round. Forgets the processes that this round did not see, because other processes may get
-// their pids.
+// Ends a round, and forgets the processes that have ended. One that this round left out, because
+// the server did not show its backends, may live: if it were forgotten, all its time would count
+// once more.
 void usage_end(struct usage *u)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < u->known_count; i++) {
-        if (u->known[i].round == u->round)
-            u->known[kept++] = u->known[i];
+        const struct usage_process *p = &u->known[i];
+        if (p->round == u->round || process_started(p->pid) == p->started)
+            u->known[kept++] = *p;
     }
     u->known_count = kept;
 }

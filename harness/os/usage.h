@@ -11,7 +11,7 @@ enum usage_group {
     USAGE_COLLECTOR,
     USAGE_COLLECTOR_BACKENDS,
     USAGE_LOAD_BACKENDS,
-    USAGE_SERVER, // the server's processes other than backends
+    USAGE_SERVER, // the server's other processes, backends of further roles among them
     USAGE_GROUPS,
 };
 
@@ -28,6 +28,7 @@ struct usage {
     unsigned round;
     struct usage_process {
         pid_t pid;
+        uint64_t started; // its start, as process_started returns it
         double cpu_s;
         unsigned round;
     } known[USAGE_PROCESSES_MAX];
@@ -41,7 +42,8 @@ bool usage_machine(double *busy_s, double *total_s);
 const char *usage_group_name(enum usage_group group);
 
 // One round is usage_begin, then usage_process for each living process, then usage_end. usage_begin
-// itself counts the harness, so the caller passes only the other processes.
+// itself counts the harness, so the caller passes only the other processes. The time of a process
+// that a round leaves out counts in the next round that has it.
 void usage_begin(struct usage *u);
 void usage_process(struct usage *u, pid_t pid, enum usage_group group);
 void usage_end(struct usage *u);
@@ -50,6 +52,6 @@ void usage_end(struct usage *u);
 // before the second round.
 double usage_others(const struct usage *u);
 
-// Writes a text such as "processors 97% busy: load backends 41%, collector 3%, … , others 20%", in
+// Writes a text such as "processors 97% busy: harness 4%, collector 3%, …, others 20%", in
 // shares of the whole machine. Returns `text`.
 const char *usage_text(const struct usage *u, char *text, size_t size);

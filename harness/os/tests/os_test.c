@@ -9,6 +9,7 @@
 #include "base/unit.h"
 #include "os/block_group.h"
 #include "os/interrupt.h"
+#include "os/own_clock.h"
 #include "os/paths.h"
 #include "os/postmasters.h"
 #include "os/process.h"
@@ -469,6 +470,22 @@ static void removing_a_tree_follows_no_link(void **state)
     assert_true(workdir_remove_tree(other));
 }
 
+// The "clock" is a library that this process has loaded. A child that nobody has reaped yet has
+// nothing loaded any more.
+static void a_child_that_has_ended_needs_no_clock(void **state)
+{
+    const struct own_clock clock = {.library = "/lib/libc.so.6"};
+    pid_t pid = fork();
+
+    assert_int_not_equal(pid, -1);
+    if (pid == 0)
+        _exit(0);
+    siginfo_t info;
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_true(own_clock_is_loaded(&clock, getpid()));
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +501,7 @@ int main(void)
         cmocka_unit_test(a_pid_used_again_is_another_process),
         cmocka_unit_test(a_run_under_nohup_outlives_its_terminal),
         cmocka_unit_test(a_stopped_process_is_seen),
+        cmocka_unit_test(a_child_that_has_ended_needs_no_clock),
         cmocka_unit_test(a_folder_is_made_apart),
         cmocka_unit_test(a_locked_folder_stays_and_a_left_one_goes),
         cmocka_unit_test(a_kept_folder_stays),

@@ -7,6 +7,7 @@
 #include "base/unit.h"
 #include "os/process.h"
 #include "os/starved.h"
+#include "os/usage.h"
 
 static void spin(int policy)
 {
@@ -154,6 +155,30 @@ static void children_of_a_collector_count(void **state)
     assert_true(seen.own_us >= 100000);
 }
 
+// A server that does not answer shows none of its backends, and they live on.
+static void a_process_that_a_round_leaves_out_is_counted_once(void **state)
+{
+    static struct usage u;
+    struct process_stat stat = {0};
+
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        spin(SCHED_OTHER);
+    while (stat.cpu_ms < 300 && process_stat(child, &stat))
+        usleep(1000);
+    kill(child, SIGSTOP);
+    assert_true(process_wait_stopped(child, clock_now_ns() + 60 * NS_PER_S));
+    for (int round = 0; round < 3; round++) {
+        usage_begin(&u);
+        if (round != 1)
+            usage_process(&u, child, USAGE_SERVER);
+        usage_end(&u);
+    }
+    end(child);
+    assert_true(u.cpu_s[USAGE_SERVER] < 0.1); // all of its time was used before the first round
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_starving_disk_is_seen),
         cmocka_unit_test(a_humble_thread_does_not_starve),
         cmocka_unit_test(children_of_a_collector_count),
+        cmocka_unit_test(a_process_that_a_round_leaves_out_is_counted_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
