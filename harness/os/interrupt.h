@@ -1,5 +1,6 @@
-// Ctrl-C and TERM set a flag that every wait of the harness checks. So a run that is interrupted
-// still stops and removes everything that it started.
+// Ctrl-C, TERM and HUP set a flag, which the harness checks while it waits for a server, a fault or
+// the subject. So a run that is interrupted still stops and removes everything that it started. A
+// tool that it runs, such as an engine that pulls an image, is waited for.
 #pragma once
 
 #include "base/base.h"

@@ -1,9 +1,9 @@
 // Child processes. Each is started with argv, never through a shell, in a process group of its own.
 // So a Ctrl-C reaches only the harness, and the harness decides in which order to end the children.
 //
-// If the harness dies, the kernel kills its children, but not their children, such as the program
-// behind a shell script. These end only when the harness signals the group, so they outlive a
-// harness that is killed with SIGKILL.
+// If the harness dies, the kernel kills those of its children that have a death signal, but not
+// their children, such as the program behind a shell script. These end only when the harness
+// signals the group, so they outlive a harness that is killed with SIGKILL.
 #pragma once
 
 #include <sys/types.h>

@@ -16,7 +16,8 @@ struct header {
     uint32_t control; // handle of the control segment
 };
 
-// dsm_control_header and dsm_control_item of PostgreSQL's storage/ipc/dsm.c.
+// dsm_control_header and dsm_control_item of PostgreSQL's storage/ipc/dsm.c from version 14 on. The
+// segments that a killed server of version 13 had made for parallel queries may stay.
 #define CONTROL_MAGIC 0x9a503d32u
 #define ITEMS_MAX 100000
 struct item {

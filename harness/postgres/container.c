@@ -134,8 +134,8 @@ static bool find_image(struct container *c, struct err *e)
                 return true;
         }
     }
-    // ERR_SKIP only here: an image that is neither here nor can be pulled is the one reason to
-    // skip.
+    // Once an engine has answered, an image that is neither here nor can be pulled is the one
+    // reason to skip.
     e->kind = ERR_SKIP;
     return err_prefix(e,
         "the image %s is not here and cannot be pulled (without a registry, 'ci/postgres-image' "

@@ -8,12 +8,14 @@
 struct presence_look {
     int64_t at_ns;
     uint32_t sessions; // sessions of the collector's role
-    uint64_t cpu_ms;   // CPU time of these sessions' backends so far
+    uint64_t cpu_ms;   // CPU time so far of the collector's backends, those that have ended among
+                       // them; 0 where it is not visible
 };
 
 // A transaction, prepared or not, that stayed open though nothing in the server held it up.
 struct presence_hold {
-    int64_t from_ns, until_ns; // times of the first and the last look that saw it open
+    int64_t from_ns, until_ns; // times of the first look that saw it open, or the last that saw it
+                               // held up, and of the last look that saw it open
     uint32_t pid;              // pid of the transaction's backend; 0: it is a prepared transaction
 };
 

@@ -115,7 +115,8 @@ struct server {
     const char *superuser;       // role that the harness itself uses
     const char *password;        // password of the roles that the harness makes; NULL: they need
                                  // none
-    const char *data_dir;        // the data folder, if it is on this machine; NULL: it is not
+    const char *data_dir;        // the data folder, if it is on this machine and we may write to
+                                 // it; else NULL
     const char *log_path;        // the server's log; NULL: not available
     bool log_is_live;            // true: the server writes its messages to log_path at once
     bool running;

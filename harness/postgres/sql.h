@@ -2,8 +2,9 @@
 // non-blocking connections.
 //
 // Errors: ERR_CONNECTION when the connection is gone, ERR_SQL with the sqlstate when the server
-// refused. No call hangs for ever, because every connection made here has a connect timeout and a
-// statement timeout.
+// refused. A server that works too long does not make a call hang, because every connection made
+// here has a connect timeout and a statement timeout. But an open connection waits as long as the
+// server's processes are frozen, or the network is silent.
 #pragma once
 
 #include <libpq-fe.h>

@@ -17,12 +17,12 @@ struct server_user {
 MUST_USE bool template_user(struct server_user *user, struct err *e);
 
 // Finds the folder of initdb and postgres: $PG_BINDIR, the newest /usr/lib/postgresql/*/bin,
-// /usr/pgsql-*/bin, then PATH. ERR_SKIP when there is none.
+// /usr/pgsql-*/bin, then PATH. ERR_SKIP when there is none; ERR_USAGE when PG_BINDIR has none.
 MUST_USE bool template_bindir(char *out, size_t size, struct err *e);
 
 // Makes the folder `data`, which must not exist yet, as a copy of the template. The template is
-// kept in $XDG_CACHE_HOME/mailproof or ~/.cache/mailproof. Without a usable cache, `data` is made
-// by initdb.
+// kept in $XDG_CACHE_HOME/mailproof or ~/.cache/mailproof. Where there is none yet, or no usable
+// cache, initdb makes `data`.
 MUST_USE bool template_copy(
     const char *bindir, const char *data, const struct server_user *user, struct err *e);
 
