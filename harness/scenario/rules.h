@@ -5,7 +5,8 @@
 #include "scenario/node.h"
 #include "scenario/scenario.h"
 
-// Applies --scale: multiplies the length of the load and the times of the faults. The period of a
+// Applies --scale: multiplies the length of the load, its backlog and the times of the faults. With
+// a scale below 1 it also lowers the expectations of at least so many cases. The period of a
 // repeated fault stays, so that the collector has as long as before to recover each time; instead
 // the fault comes less or more often. No fault lasts longer than before, because it must end before
 // it comes again.
