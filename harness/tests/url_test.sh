@@ -54,8 +54,10 @@ expect_exit 0 run steady "${there[@]}"
 # A collector that writes nothing proves nothing, with or without cuts. Its result folder
 # is complete although there is no log.
 expect_exit 2 run every-cut --every-cut --postgres "host=$PGHOST user=$PGUSER" \
-    --collector 'sleep 600' --set recovery_limit=100ms
+    --collector 'sleep 600' --set recovery_limit=100ms --junit "$place/junit.xml"
 grep -q '^  reason      without any cut the collector wrote nothing' "$place/out" || fail "no reason"
+grep -q '<testsuite name="every-cut" tests="2" failures="0" errors="1" ' "$place/junit.xml" ||
+    fail "junit.xml convicts a collector that wrote nothing"
 for file in scenario.yaml cuts.csv logs; do
     [ -e "$place/results/every-cut/latest/$file" ] || fail "every-cut's $file is gone"
 done

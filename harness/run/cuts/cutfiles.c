@@ -119,11 +119,12 @@ static void add_case(
 }
 
 // Returns the result of the trial without any cut as if that were a kind of message, for add_case.
-static struct cutkind without_cut(const struct cutreport *c)
+static struct cutkind without_cut(const struct cutreport *c, enum verdict verdict)
 {
     struct cutkind k = {.sender = "without", .message = "any cut"};
 
-    k.broken = c->uncut->verdict == VERDICT_VIOLATED;
+    // A silent collector is not convicted (cutreport_judge).
+    k.broken = c->uncut->verdict == VERDICT_VIOLATED && verdict == VERDICT_VIOLATED;
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         k.sums[id] = metrics[id].invariant && c->uncut->broken[id] ? c->uncut->values[id] : 0;
     return k;
@@ -142,7 +143,7 @@ bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct buf *out, struct err *e)
 {
     const char *name = c->scenario->name;
-    const struct cutkind uncut = without_cut(c);
+    const struct cutkind uncut = without_cut(c, v->verdict);
     // JUnit has no third verdict. An inconclusive run becomes an error, so that no CI takes it as a
     // pass.
     const bool enough = v->verdict != VERDICT_INCONCLUSIVE;
@@ -271,7 +272,7 @@ static void sum_up_trials(struct sums *s, const struct cutreport *c, const struc
         char text[POINTS_TEXT];
         add_trial_sums(&s->result, &c->results[i], points_text(&c->points->items[i], text));
     }
-    if (c->points->count == 0)
+    if (cutkinds_uncut_counts(c))
         add_trial_sums(&s->result, c->uncut, "without any cut");
     s->result.verdict = v->verdict;
     s->result.reason_count = 0;

@@ -17,6 +17,11 @@ bool cutkinds_unjudged(const struct cutreport *c, size_t i)
     return verdict != VERDICT_VIOLATED && (verdict != VERDICT_PASS || !cutkinds_reached(c, i));
 }
 
+bool cutkinds_uncut_counts(const struct cutreport *c)
+{
+    return c->points->count == 0 || c->uncut->verdict != VERDICT_PASS;
+}
+
 static void add_kind_trial(struct cutkind *k, const struct trial_result *r)
 {
     k->broken += r->verdict == VERDICT_VIOLATED;

@@ -167,6 +167,7 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 struct taken {
     struct trial_cuts planned, cuts; // as planned, and those of the last try
     struct trial_result result;
+    size_t at; // index of the line in the record
 };
 
 // Reads the line of a trial with cuts; false when it is not valid.
@@ -194,14 +195,14 @@ bool cutrecord_find(const struct record *record, uint64_t item, const struct tri
 
     json_array_foreach(record->lines, i, line)
     {
-        // If several lines are about the same trial, the first that can be read counts.
-        if (!found && is_item_line(line, item, PLANNED_KEY) &&
-            json_equal(json_object_get(line, PLANNED_KEY), wanted))
-            found = read_trial(line, &t);
-    }
-    if (found) {
-        *cuts = t.cuts;
-        *r = t.result;
+        // If several lines are about the same trial, the last that can be read counts, because an
+        // undecided trial may be made again.
+        if (is_item_line(line, item, PLANNED_KEY) &&
+            json_equal(json_object_get(line, PLANNED_KEY), wanted) && read_trial(line, &t)) {
+            *cuts = t.cuts;
+            *r = t.result;
+            found = true;
+        }
     }
     return found;
 }
@@ -214,10 +215,8 @@ static int compare_numbers(int a, int b)
 }
 
 // Sorts single cuts by kind, as points_make does, then the pairs.
-static int by_cuts(const void *a, const void *b)
+static int compare_cuts(const struct trial_cuts *x, const struct trial_cuts *y)
 {
-    const struct trial_cuts *x = &((const struct taken *)a)->planned,
-                            *y = &((const struct taken *)b)->planned;
     int order = compare_numbers(x->count, y->count);
 
     for (int i = 0; order == 0 && i < x->count; i++) {
@@ -230,12 +229,37 @@ static int by_cuts(const void *a, const void *b)
     return order;
 }
 
-// Appends the trial of a line to *all.
-static bool take_trial(struct taken **all, size_t *count, const json_t *line, struct err *e)
+// Compares two trials for qsort: by their cuts, and those of the same cuts by their place in the
+// record.
+static int by_cuts(const void *a, const void *b)
+{
+    const struct taken *x = a, *y = b;
+    int order = compare_cuts(&x->planned, &y->planned);
+
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+// Appends the trial of the record's i-th line to *all.
+static bool take_trial(
+    struct taken **all, size_t *count, const json_t *line, size_t i, struct err *e)
 {
     memory_grow(all, *count, 1, sizeof **all);
+    (*all)[*count].at = i;
     return read_trial(line, &(*all)[(*count)++]) ||
            err_set(e, ERR_USAGE, "an entry of the record does not describe a trial");
+}
+
+// Keeps only the last line of each trial. The trials must be sorted by by_cuts. Returns how many
+// are left.
+static size_t drop_earlier_lines(struct taken *all, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i + 1 == count || compare_cuts(&all[i].planned, &all[i + 1].planned) != 0)
+            all[kept++] = all[i];
+    }
+    return kept;
 }
 
 static bool read_messages(struct transcript *t, const json_t *list, struct err *e)
@@ -273,13 +297,47 @@ static void fill_cutrecord(struct cutrecord *r, const struct taken *all, size_t 
     }
 }
 
-// Takes the trial without any cut; false when it cannot be read.
+// True when the same shard has made the item's trial without any cut again, after line i. A command
+// that goes on, or tries again, makes it anew.
+static bool is_made_again(const struct record *record, uint64_t item, size_t i)
+{
+    const char *folder = record_folder(record, json_array_get(record->lines, i));
+    bool again = false;
+
+    for (size_t k = i + 1; k < json_array_size(record->lines); k++) {
+        const json_t *line = json_array_get(record->lines, k);
+        again = again || (is_item_line(line, item, "uncut") &&
+                             strcmp(record_folder(record, line), folder) == 0);
+    }
+    return again;
+}
+
+// Returns how much a verdict weighs among those of several shards.
+static int weight_of(enum verdict verdict)
+{
+    return verdict == VERDICT_PASS ? 0 : verdict == VERDICT_INCONCLUSIVE ? 1 : 2;
+}
+
+// Takes a shard's trial without any cut; false when it cannot be read. The worst of all shards
+// counts: where the collector failed without a cut, its shard has tried none of its points.
 static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
 {
-    return ((read_trial_result(json_object_get(line, "uncut"), &r->uncut) &&
-                environment_parse(&r->where, json_object_get(line, "where"))) ||
-               err_set(e, ERR_USAGE, "an entry of the record does not describe a trial")) &&
-           read_messages(&r->transcript, json_object_get(line, "messages"), e);
+    struct trial_result uncut;
+    struct environment where;
+
+    if (!read_trial_result(json_object_get(line, "uncut"), &uncut) ||
+        !environment_parse(&where, json_object_get(line, "where")))
+        return err_set(e, ERR_USAGE, "an entry of the record does not describe a trial");
+    const bool first = !r->uncut.ran;
+    // The points come from trials that passed, so their messages fit better.
+    bool fits = first || (uncut.verdict == VERDICT_PASS && r->uncut.verdict != VERDICT_PASS);
+    if (first || weight_of(uncut.verdict) > weight_of(r->uncut.verdict))
+        r->uncut = uncut;
+    if (!fits)
+        return true;
+    r->where = where;
+    transcript_fini(&r->transcript);
+    return read_messages(&r->transcript, json_object_get(line, "messages"), e);
 }
 
 bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t item, struct err *e)
@@ -292,10 +350,8 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
     json_array_foreach(record->lines, i, line)
     {
         if (ok && is_item_line(line, item, PLANNED_KEY))
-            ok = take_trial(&all, &count, line, e);
-        // Every shard has made a trial without any cut. They differ only in their times, so the
-        // first one is taken.
-        if (ok && !has_uncut && is_item_line(line, item, "uncut")) {
+            ok = take_trial(&all, &count, line, i, e);
+        if (ok && is_item_line(line, item, "uncut") && !is_made_again(record, item, i)) {
             has_uncut = true;
             ok = take_uncut(r, line, e);
         }
@@ -305,6 +361,6 @@ bool cutrecord_take(struct cutrecord *r, const struct record *record, uint64_t i
     if (count > 0)
         qsort(all, count, sizeof *all, by_cuts);
     if (ok)
-        fill_cutrecord(r, all, count);
+        fill_cutrecord(r, all, drop_earlier_lines(all, count));
     return ok;
 }

@@ -27,11 +27,10 @@ json_t *cutrecord_uncut(uint64_t item, const struct trial_result *uncut,
 struct cutrecord {
     struct points points;         // owned
     struct trial_result *results; // owned; one for each of the points
-    struct trial_result uncut;    // result of the trial without any cut; like the next two members
-                                  // it is from one shard
-    struct transcript transcript; // owned
-    struct environment where;
-    int64_t took_ns; // time of all trials together
+    struct trial_result uncut;    // worst result of the shards' trials without any cut
+    struct transcript transcript; // owned; messages of such a trial, of one that passed if any did
+    struct environment where;     // where that trial was made
+    int64_t took_ns;              // time of all trials together
 };
 
 // Fills in a zeroed struct. The caller frees what it owns, also on failure. ERR_SKIP when the

@@ -85,12 +85,85 @@ static void test_broken_line_is_not_found(void **state)
     json_decref(record.lines);
 }
 
+// Adds the line of a shard's trial without any cut.
+static void add_uncut(struct record *record, const char *folder, enum verdict verdict)
+{
+    struct transcript messages;
+    const struct environment where = {.mailproof = "0"};
+
+    result = (struct trial_result){.verdict = verdict};
+    transcript_init(&messages);
+    assert_true(transcript_add(
+        &messages, 1, MESSAGE_CLIENT, 'B', 1, verdict == VERDICT_PASS ? "passed" : "failed"));
+    json_t *line = cutrecord_uncut(ITEM, &result, &messages, &where);
+    json_object_set_new(line, "in", json_string(folder));
+    json_array_append_new(record->lines, line);
+    transcript_fini(&messages);
+}
+
+// A shard whose collector fails without any cut tries none of its points, so the merge must not
+// pass because of another shard.
+static void test_worst_trial_without_a_cut_counts(void **state)
+{
+    static const struct {
+        enum verdict first, again, second, worst; // of the first shard, twice, and of the second
+    } cases[] = {
+        {VERDICT_PASS, VERDICT_PASS, VERDICT_PASS, VERDICT_PASS},
+        {VERDICT_PASS, VERDICT_PASS, VERDICT_VIOLATED, VERDICT_VIOLATED},
+        {VERDICT_VIOLATED, VERDICT_VIOLATED, VERDICT_PASS, VERDICT_VIOLATED},
+        {VERDICT_PASS, VERDICT_INCONCLUSIVE, VERDICT_PASS, VERDICT_INCONCLUSIVE},
+        {VERDICT_PASS, VERDICT_PASS, VERDICT_INCONCLUSIVE, VERDICT_INCONCLUSIVE},
+        {VERDICT_INCONCLUSIVE, VERDICT_PASS, VERDICT_PASS, VERDICT_PASS},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct record record = {.lines = json_array()};
+        struct cutrecord taken = {0};
+        struct err e = {0};
+        add_uncut(&record, "one", cases[i].first);
+        add_uncut(&record, "one", cases[i].again);
+        add_uncut(&record, "two", cases[i].second);
+        if (!cutrecord_take(&taken, &record, ITEM, &e))
+            fail_msg("%s", e.text);
+        assert_int_equal(taken.uncut.verdict, cases[i].worst);
+        assert_int_equal(taken.transcript.count, 1);
+        assert_string_equal(transcript_find(&taken.transcript, MESSAGE_CLIENT, 'B', 1), "passed");
+        give_back(&taken);
+        json_decref(record.lines);
+    }
+}
+
+// --retry-inconclusive makes an undecided trial again. Its last line counts, once.
+static void test_last_line_of_a_trial_counts(void **state)
+{
+    struct record record = {.lines = json_array()};
+    struct cutrecord taken = {0};
+    struct trial_cuts found;
+    struct err e = {0};
+
+    add_uncut(&record, "one", VERDICT_PASS);
+    for (int took_ns = 1; took_ns <= 3; took_ns++) {
+        result = (struct trial_result){.took_ns = took_ns};
+        json_array_append_new(record.lines, cutrecord_trial(ITEM, &cuts, &cuts, &result));
+    }
+    assert_true(cutrecord_find(&record, ITEM, &cuts, &found, &result));
+    assert_int_equal(result.took_ns, 3);
+    if (!cutrecord_take(&taken, &record, ITEM, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(taken.points.count, 1);
+    assert_int_equal(taken.results[0].took_ns, 3);
+    give_back(&taken);
+    json_decref(record.lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_trial_comes_back),
         cmocka_unit_test(test_impossible_number_of_cuts_is_refused),
         cmocka_unit_test(test_broken_line_is_not_found),
+        cmocka_unit_test(test_worst_trial_without_a_cut_counts),
+        cmocka_unit_test(test_last_line_of_a_trial_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

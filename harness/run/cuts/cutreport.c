@@ -60,12 +60,15 @@ static void judge_uncut(const struct cutreport *c, struct cutverdict *v)
     if (is_uncut_silent(c->uncut)) {
         v->verdict = VERDICT_INCONCLUSIVE;
         add_reason(v, "without any cut the collector wrote nothing");
-    } else {
-        v->verdict = c->uncut->verdict;
-        add_reason(v, "without any cut the collector fails as well, so cuts would prove nothing");
-        if (*c->uncut->why)
-            add_reason(v, "%s", c->uncut->why);
+        return;
     }
+    v->verdict = c->uncut->verdict;
+    if (v->verdict == VERDICT_INCONCLUSIVE)
+        add_reason(v, "without any cut the trial is inconclusive, so cuts would prove nothing");
+    else
+        add_reason(v, "without any cut the collector fails as well, so cuts would prove nothing");
+    if (*c->uncut->why)
+        add_reason(v, "%s", c->uncut->why);
 }
 
 static const char *first_inconclusive_reason(const struct cutreport *c)
@@ -112,7 +115,12 @@ void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cu
         judge_uncut(c, v);
         return;
     }
-    v->verdict = n->broken > 0 ? VERDICT_VIOLATED : VERDICT_PASS;
+    v->verdict = VERDICT_PASS;
+    // In a merge, the shard that did not pass without a cut has tried none of its points.
+    if (c->uncut->verdict != VERDICT_PASS)
+        judge_uncut(c, v);
+    if (n->broken > 0)
+        v->verdict = VERDICT_VIOLATED;
     if (*c->gaps)
         add_reason(v, "%s", c->gaps);
     doubt_cuts(c, n, v);
@@ -250,9 +258,8 @@ static double sum_cases(const struct cutreport *c, enum metric_id id)
 
     for (size_t i = 0; i < c->points->count; i++)
         sum += c->results[i].broken[id] ? c->results[i].values[id] : 0;
-    // If no cut was tried, the trial without any cut is the whole result.
-    if (c->points->count == 0 && c->uncut->broken[id])
-        sum = c->uncut->values[id];
+    if (cutkinds_uncut_counts(c) && c->uncut->broken[id])
+        sum += c->uncut->values[id];
     return sum;
 }
 

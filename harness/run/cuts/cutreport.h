@@ -19,7 +19,7 @@ struct cutreport {
     struct folder *folder;
     const struct points *points;
     const struct trial_result *results;  // one for each of the points
-    const struct trial_result *uncut;    // result of the trial without any cut
+    const struct trial_result *uncut;    // result of the trial without any cut; the worst of shards
     const struct transcript *transcript; // messages of the trial without any cut
     const char *gaps;                    // says which shards' trials are missing; "": none
     int64_t start_ns, end_ns;            // when the trials began and ended
@@ -70,6 +70,10 @@ const char *cutkinds_example(const struct trial_result *r);
 
 // True when all cuts of the i-th trial were made.
 bool cutkinds_reached(const struct cutreport *c, size_t i);
+
+// True when the trial without any cut is a part of the result: no cut was tried, or the collector
+// of a shard failed without one.
+bool cutkinds_uncut_counts(const struct cutreport *c);
 
 // True when the i-th trial proves nothing: it broke no invariant, and is inconclusive or did not
 // make all of its cuts.

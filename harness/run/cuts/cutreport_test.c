@@ -1,4 +1,5 @@
-// Tests how many trials may be without a verdict before the verdict on all is inconclusive.
+// Tests how many trials may be without a verdict before the verdict on all is inconclusive, and
+// what a trial without any cut does to it.
 #include "base/unit.h"
 #include "run/cuts/cutreport.h"
 
@@ -78,12 +79,32 @@ static void test_half_of_each_kind_is_judged(void **state)
     points_fini(&t.points);
 }
 
+// In a merge there may be trials beside a shard whose collector did not pass without a cut.
+static void test_shard_that_fails_without_a_cut_is_told(void **state)
+{
+    set_up(200, 0);
+    t.uncut.values[METRIC_COLLECTOR_BATCHES] = 1;
+    t.uncut.verdict = VERDICT_INCONCLUSIVE;
+    assert_int_equal(judged(), VERDICT_INCONCLUSIVE);
+    assert_non_null(strstr(t.v.reasons[0], "without any cut the trial is inconclusive"));
+    t.uncut.verdict = VERDICT_VIOLATED;
+    assert_int_equal(judged(), VERDICT_VIOLATED);
+    assert_non_null(strstr(t.v.reasons[0], "without any cut the collector fails as well"));
+    // One that wrote nothing may not know the server, and convicts nobody.
+    t.uncut.values[METRIC_COLLECTOR_BATCHES] = 0;
+    assert_int_equal(judged(), VERDICT_INCONCLUSIVE);
+    t.results[0].verdict = VERDICT_VIOLATED;
+    assert_int_equal(judged(), VERDICT_VIOLATED);
+    points_fini(&t.points);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_message_may_not_come_again),
         cmocka_unit_test(test_two_of_a_hundred_are_not_judged),
         cmocka_unit_test(test_half_of_each_kind_is_judged),
+        cmocka_unit_test(test_shard_that_fails_without_a_cut_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

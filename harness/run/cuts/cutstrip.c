@@ -27,7 +27,8 @@ static json_t *trial_json(const struct cutreport *c, size_t i)
 }
 
 // Adds the trial on one side of a message to the message's object. There is no such trial where
-// --cut-at asks for another kind of message, or where another shard has it.
+// --cut-at asks for another kind of message, where another shard has it, or where the message did
+// not come in each learning run.
 static void add_side(
     const struct cutreport *c, const struct transcript_entry *m, enum cut_side side, json_t *object)
 {

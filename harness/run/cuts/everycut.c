@@ -39,7 +39,7 @@ struct cuts {
     struct folder folder;
     struct trial_fixture first;   // used for learning, and then by the first worker
     struct trial_result uncut;    // result of the last trial without any cut
-    struct transcript transcript; // messages of the first trial without a cut
+    struct transcript transcript; // messages of the first learning run
     struct points points;
     struct trial_result *results;
     atomic_size_t next; // index of the first point that no worker has taken
@@ -48,7 +48,6 @@ struct cuts {
     pthread_mutex_t lock; // guards `why` and the record
     struct err why;
     int64_t start_ns, end_ns;
-    int64_t trial_ns; // time that the first trial without a cut took
 };
 
 struct worker {
@@ -230,10 +229,8 @@ static bool learn_messages(struct cuts *c, struct err *e)
 
     if (!fixture_open(c, &c->first, 0, e))
         return false;
-    int64_t began_ns = clock_now_ns();
     if (!learn_once(c, &known, &c->transcript, e))
         return false;
-    c->trial_ns = clock_now_ns() - began_ns;
     // A collector that fails without a cut needs no second run to learn from.
     for (int i = 1; i < LEARNING_RUNS && c->uncut.verdict == VERDICT_PASS; i++) {
         if (!learn_once(c, &seen, NULL, e))
@@ -283,16 +280,25 @@ static void move_second_cut_nearer(struct trial_cuts *cuts, const struct trial_r
         second->n = (second->n + 1) / 2;
 }
 
-// Finds a trial that an interrupted command has made before. Returns false when there is none.
+// Finds a decided trial that an interrupted command, or an earlier try of --retry-inconclusive, has
+// made before. Returns false, and fills in nothing, when there is none.
 static bool find_recorded_trial(struct cuts *c, const struct trial_cuts *planned,
     struct trial_cuts *cuts, struct trial_result *r)
 {
+    struct trial_cuts found_cuts;
+    struct trial_result found;
+
     // Without a folder the record is only in memory, and nothing was made before.
     if (!*c->how->record->folder)
         return false;
     pthread_mutex_lock(&c->lock);
-    bool known = cutrecord_find(c->how->record, c->how->item, planned, cuts, r);
+    bool known = cutrecord_find(c->how->record, c->how->item, planned, &found_cuts, &found) &&
+                 is_trial_decided(&found, &found_cuts);
     pthread_mutex_unlock(&c->lock);
+    if (known) {
+        *cuts = found_cuts;
+        *r = found;
+    }
     return known;
 }
 
@@ -338,42 +344,48 @@ static void *try_cuts(void *arg)
     return NULL;
 }
 
-// Returns how many of the trials are in the record already.
-static size_t count_known(const struct cuts *c)
+// Returns how many of the trials are decided in the record already.
+static size_t count_known(struct cuts *c)
 {
     size_t known = 0;
 
     for (size_t i = 0; i < c->points.count; i++) {
         struct trial_cuts cuts;     // ignored
         struct trial_result result; // ignored, too
-        known += cutrecord_find(c->how->record, c->how->item, &c->points.items[i], &cuts, &result);
+        known += find_recorded_trial(c, &c->points.items[i], &cuts, &result);
     }
     return known;
 }
 
+// Returns the number of workers: one for every CUTS_PER_WORKER points, up to WORKERS.
+static size_t count_workers(const struct cuts *c)
+{
+    size_t wanted = c->points.count / CUTS_PER_WORKER + 1;
+
+    return wanted < WORKERS ? wanted : WORKERS;
+}
+
 // Tells the user how long the trials will take. A trial with a cut takes about twice as long as one
 // without, because the collector connects again.
-static void print_cuts_forecast(const struct cuts *c)
+static void print_cuts_forecast(struct cuts *c)
 {
     size_t left = c->points.count - count_known(c);
-    size_t workers = left / CUTS_PER_WORKER + 1;
     bool kills = c->how->action == ACTION_KILL;
     struct forecast f = {0};
 
-    workers = workers > WORKERS ? WORKERS : workers;
-    forecast_add_trials(&f, left, 2 * c->trial_ns, workers, forecast_servers(c->setting.scenario));
+    forecast_add_trials(
+        &f, left, 2 * c->uncut.took_ns, count_workers(c), forecast_servers(c->setting.scenario));
     if (!c->options->quiet)
         forecast_tell(&f, kills ? "kill" : "cut", kills ? "kills" : "cuts");
 }
 
-// Starts a worker for every CUTS_PER_WORKER points, up to WORKERS. The first worker must start. If
-// no thread can be made for another one, the trials only take longer.
+// Starts the workers. The first one must start, and each must get a database and a proxy. If no
+// thread can be made for another one, the trials only take longer.
 static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
 {
-    size_t wanted = c->points.count / CUTS_PER_WORKER + 1;
     bool ok = true;
 
-    for (size_t i = 0; ok && i < WORKERS && i < wanted; i++) {
+    for (size_t i = 0; ok && i < count_workers(c); i++) {
         workers[i].cuts = c;
         // Each worker has a database and a proxy of its own, so that trials do not disturb each
         // other. The first worker has those with which the messages were learned.
