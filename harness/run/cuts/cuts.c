@@ -58,8 +58,8 @@ bool cuts_possible(const struct options *o, struct err *e)
            err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
 }
 
-// Refuses what a trial cannot have: another queue than our own, a standby and, where messages are
-// cut, a second collector.
+// Refuses what a trial cannot have: another queue than our own, a standby and, except with
+// --every-flush, a second collector. --every-flush needs a crashable disk.
 bool cuts_fit(
     const struct scenario *scenarios, size_t count, const struct options *o, struct err *e)
 {

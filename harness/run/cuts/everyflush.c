@@ -177,11 +177,10 @@ static bool record_flushes(struct flushes *f, struct err *e)
 
 // --- the states ---------------------------------------------------------------------
 
-static void show_flush_progress(const struct flushes *f, uint64_t done)
+static void show_flush_progress(const struct flushes *f, uint64_t done, const char *end)
 {
     if (!f->options->quiet && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " states%s", done, f->count,
-            done == f->count ? "\n" : "");
+        fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " states%s", done, f->count, end);
 }
 
 // Tells the user how long all states will take, from the time of the first one. A run that is
@@ -214,11 +213,13 @@ static struct flush_trial make_flush_trial(const struct flushes *f, uint64_t i, 
 static bool try_all_flushes(struct flushes *f, struct err *e)
 {
     int64_t began_ns = clock_now_ns();
+    uint64_t done = 0;
     bool ok = true;
 
     // Each state takes a second or more, so more states would take hours.
     if (f->count > STATES_MAX)
-        return err_set(e, ERR_SYSTEM, "the workload flushed %" PRIu64 " times", f->count);
+        return err_set(e, ERR_SYSTEM,
+            "%" PRIu64 " states are more than %d, the most that are tried", f->count, STATES_MAX);
     f->states = memory_zeroed(f->count, sizeof *f->states);
     f->results = memory_zeroed(f->count, sizeof *f->results);
     for (uint64_t i = 0; ok && i < f->count; i++) {
@@ -230,7 +231,7 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
             f->results[i].starts = true;
             continue;
         }
-        show_flush_progress(f, i);
+        show_flush_progress(f, i, "");
         struct flush_trial trial = make_flush_trial(f, i, seed);
         ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&
              flush_trial_run(&f->setting, &f->workload, &f->states[i], &trial, &f->results[i], e);
@@ -238,8 +239,9 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
             print_flushes_forecast(f, clock_now_ns() - began_ns);
         if (ok && interrupt_signal())
             ok = err_set(e, ERR_INTERRUPTED, "interrupted");
+        done = ok ? i + 1 : done;
     }
-    show_flush_progress(f, f->count);
+    show_flush_progress(f, done, "\n");
     f->took_ns = clock_now_ns() - began_ns;
     return ok;
 }

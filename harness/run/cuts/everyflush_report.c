@@ -186,7 +186,8 @@ static void print_flushes(const struct flushes *f, enum verdict verdict)
     printf("%s, every flush: %s\n", f->setting.scenario->name, verdict_name(verdict));
     print_flush_states(f);
     if (!f->workload.amcheck)
-        printf("  pages and indexes were not checked, because the extension amcheck is missing\n");
+        printf("  pages and indexes were not checked, because amcheck of PostgreSQL 14 or later is "
+               "missing\n");
     printf("  %-12s %7s %7s\n", "", "states", "sum");
     for (size_t k = 0; k < FAILURES; k++) {
         uint64_t sum, states = count_states(f, &failures[k], &sum);

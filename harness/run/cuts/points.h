@@ -30,7 +30,7 @@ struct points {
 
 // Makes two cuts for each message, one before it and one after it. `counts` has the number of
 // messages by sender and type. `only` restricts the kinds; NULL: all. ERR_SYSTEM when there is no
-// message of the kind.
+// message of the kind, ERR_USAGE when there are too many.
 MUST_USE bool points_make(
     struct points *p, unsigned counts[2][256], const struct message_kind *only, struct err *e);
 

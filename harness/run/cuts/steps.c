@@ -10,7 +10,8 @@ enum step { STEP_ONE, STEP_TWO, STEP_ONE_MORE, STEP_BATCH, STEP_LAST, STEP_AFTER
 
 _Static_assert(STEP_AFTER_CUT + 1 == STEPS, "every step has a name");
 
-// Returns the number of rows for a full batch, one more token, and one that is not to be sent.
+// Returns the number of rows for a full batch, one more token, and one that is not to be sent; at
+// most ROWS_MAX, so a larger batch is not filled.
 static int batch_rows(const struct scenario *s)
 {
     int rows = s->collector.batch_limit + 2;

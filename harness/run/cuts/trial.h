@@ -15,8 +15,9 @@
 // --- steps.c -----------------------------------------------------------------------
 //
 // The small workload of one trial: a handful of transactions, its steps. Each step commits after
-// the lines of the step before were read. A step has one token, several, or more than a batch
-// holds. Among the tokens are a password recovery and one that is not to be sent.
+// the lines of the step before were read. A step has one token, two, or more than a batch holds,
+// but no more than a dozen. Among the tokens are a password recovery and one that is not to be
+// sent.
 //
 // The last step runs only after a cut. When its token has come out, everything that a collector
 // would send again has come out as well, except what a dead collector has left to others. The trial
