@@ -46,9 +46,9 @@ struct field {
     int64_t min, max;         // limits of a number or a duration
     const struct word *words; // the list ends with a NULL name
     const struct table *table;
-    unsigned param; // a bit of enum verb_param: only verbs with this bit take the key; 0: all do
-    bool needed;    // verbs with the bit `param` require the key
-    bool any_verb;  // all verbs take the key, but it means something else for those with the bit
+    unsigned param; // bits of enum verb_param: only verbs with one of them take the key; 0: all do
+    bool needed;    // verbs with a bit of `param` require the key
+    bool any_verb;  // all verbs take the key, but it means something else for those with a bit of
                     // `param`
     bool (*written)(const void *item); // true when the item has a value to write; NULL: always
     bool optional;                     // not required and without a default: an absent key leaves

@@ -3,6 +3,7 @@
 //
 // Numbers are decimal, without sign or exponent, and hold at most nine digits
 // before and nine after the point, so that writing one gives back what was read.
+// A count may have 18 digits.
 #pragma once
 
 #include "base/base.h"

@@ -55,11 +55,12 @@ struct line_record {
 
 // The answer to a delivery, which the harness gives in the place of a mail sender.
 enum reply {
-    REPLY_NONE, // no answer, because the mode is not leased
+    REPLY_NONE, // no answer, because the harness does not play the sender
     REPLY_SENT,
     REPLY_TRANSIENT,
     REPLY_PERMANENT,
-    REPLY_NEVER, // no answer, because the sender hangs or has ended
+    REPLY_NEVER, // no answer, because the sender hangs or has ended; the consumer of a queue is
+                 // told to hang
     REPLY_DIED,  // no answer, because the sender dies at this attempt
     REPLIES,
 };
