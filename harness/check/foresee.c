@@ -24,7 +24,8 @@ static int64_t excused_until_ns(const struct scenario *s, const struct plan_faul
         return f->at_ns;
     // How long a takeover may last; CLOCK_NEVER: none can, because all collectors are struck.
     int64_t handed_ns = hits_one ? bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;
-    if (spec->for_ns == FOR_REST)
+    // Nobody starts the process again.
+    if (spec->for_ns == FOR_REST || (ends_process && !s->collector.restart))
         return handed_ns == CLOCK_NEVER ? CLOCK_NEVER : f->at_ns + handed_ns;
     return clock_min(
         f->end_ns + back_ns, handed_ns == CLOCK_NEVER ? handed_ns : f->at_ns + handed_ns);

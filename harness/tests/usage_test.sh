@@ -206,6 +206,17 @@ faults:
 END
 "$mailproof" plan "$place/two.yaml" >"$place/a"
 grep -q '^# time is judged in 17.0 s of 20.0 s' "$place/a" || fail "a fault that is left out excuses time"
+# Where nobody starts the killed one again, the takeover is awaited: a grace of 3 s and one second.
+cat >"$place/gone.yaml" <<'END'
+name: gone
+summary: one of two is killed
+collector: {instances: 2, restart: false, env: {MAILROOM_GRACE: "3000"}}
+load: [{for: 20s, rate: 50/s}]
+faults:
+  - {at: 5s, do: kill-collector, instance: 0}
+END
+"$mailproof" plan "$place/gone.yaml" >"$place/a"
+grep -q '^# time is judged in 16.0 s of 20.0 s' "$place/a" || fail "the plan awaits one that nobody starts again"
 
 # A reader that goes away has read enough. An output that is lost is an error.
 "$mailproof" plan steady 2>"$place/err" | head -n 1 >/dev/null || fail "a reader went away: $(cat "$place/err")"

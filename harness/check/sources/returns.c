@@ -35,8 +35,8 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
     if (k->verb->ends != ENDS_PROCESSES)
         return bound_ns;
     int64_t start_ns = started_ns(s->l, instance, k->struck_ns);
-    // No process started. A process that the plan ended for good never comes back. One that should
-    // have ended, but lives, was never away.
+    // No process started. One that nobody starts again never comes back. One that should have
+    // ended, but lives, was never away.
     if (start_ns == CLOCK_NEVER)
         return k->for_good ? CLOCK_NEVER : bound_ns;
     start_ns += scenario_starts_ns(sc);

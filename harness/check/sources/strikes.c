@@ -73,17 +73,40 @@ static int by_strike(const void *a, const void *b)
     return (x->cause.index > y->cause.index) - (x->cause.index < y->cause.index);
 }
 
-// Returns when the struck instance must be back, or showed that it is. Of several, it is the last
-// one where they share the work, and the first one where they take turns.
-static int64_t strike_back_ns(const struct sources *s, const struct strike *k)
+// True when a process of the instance (EVERY: of any) ended in the run, after since_ns.
+static bool has_ended(const struct ledger *l, int instance, int64_t since_ns)
+{
+    for (size_t i = 0; i < l->log->process_count; i++) {
+        const struct process_record *p = &l->log->processes[i];
+        if ((instance == EVERY || p->instance == instance) && p->ended_ns >= since_ns &&
+            p->ended_ns < l->drain_end_ns)
+            return true;
+    }
+    return false;
+}
+
+// True when nobody starts the struck process again: the fault lasts for the rest of the run, or it
+// ended the process of a scenario that restarts none.
+static bool is_for_good(const struct ledger *l, const struct fault_record *f)
+{
+    return f->spec->for_ns == FOR_REST ||
+           (!l->scenario->collector.restart && f->spec->verb->ends == ENDS_PROCESSES &&
+               has_ended(l, instance_of(l->scenario, f->spec), f->began_ns));
+}
+
+typedef int64_t instance_time(const struct sources *s, const struct strike *k, int instance);
+
+// Returns a time of the struck instance. Of several, it is that of the last one where they share
+// the work, and that of the first one where they take turns.
+static int64_t of_struck_ns(const struct sources *s, const struct strike *k, instance_time *time_ns)
 {
     const struct scenario *sc = s->l->scenario;
     int64_t last_ns = 0;
 
     if (k->instance != EVERY || sc->collector.instances == 1 || !scenario_shares(sc))
-        return sources_back_ns(s, k, k->instance);
+        return time_ns(s, k, k->instance);
     for (int i = 0; i < sc->collector.instances; i++)
-        last_ns = clock_max(last_ns, sources_back_ns(s, k, i));
+        last_ns = clock_max(last_ns, time_ns(s, k, i));
     return last_ns;
 }
 
@@ -105,7 +128,7 @@ void strikes_make(struct sources *s)
                        .ready_ns = f->ready_ns,
                        .instance = instance_of(l->scenario, f->spec),
                        .verb = f->spec->verb,
-                       .for_good = f->spec->for_ns == FOR_REST,
+                       .for_good = is_for_good(l, f),
                        .cause = {hits_reader_only(f->spec->verb) ? CAUSE_READER : CAUSE_FAULT, i}});
     }
     for (size_t i = 0; i < l->log->delivery_count; i++) {
@@ -116,8 +139,8 @@ void strikes_make(struct sources *s)
     for (size_t i = 0; i < s->timeline->strike_count; i++) {
         struct strike *k = &s->timeline->strikes[i];
         // bound_ns and back_ns depend on no other strike.
-        k->bound_ns = sources_bound_ns(s, k, k->instance);
-        k->back_ns = strike_back_ns(s, k);
+        k->bound_ns = of_struck_ns(s, k, sources_bound_ns);
+        k->back_ns = of_struck_ns(s, k, sources_back_ns);
     }
     for (size_t i = 0; i < s->timeline->strike_count; i++)
         // The time of a takeover depends on when the others are back, so it comes in a second pass.
