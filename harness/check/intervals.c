@@ -14,6 +14,13 @@ struct steps {
     size_t count;
 };
 
+// An upsert that finds its account commits and makes no token.
+static bool is_acknowledged(const struct ledger *l, uint32_t token)
+{
+    return ledger_txn(l, token)->outcome == TXN_COMMITTED &&
+           l->plan->kinds[token] != TOKEN_CONFLICT;
+}
+
 // A token that changed while it waited may rightly be passed over.
 static bool must_be_delivered(const struct ledger *l, uint32_t token)
 {
@@ -41,12 +48,14 @@ static void count_tokens(struct steps *s, const struct ledger *l)
         if (txn->outcome == TXN_NOT_NEEDED)
             continue;
         s->counts[step_of(s, l, ledger_begin_ns(l, t))].intended++;
-        if (txn->outcome == TXN_COMMITTED)
+        if (is_acknowledged(l, t))
             s->counts[step_of(s, l, txn->ended_ns)].committed++;
-        if (must_be_delivered(l, t)) {
+        int64_t read_ns = ledger_read_ns(l, t);
+        // A token that was read before its acknowledgement never waited after it.
+        if (must_be_delivered(l, t) && read_ns > txn->ended_ns) {
             s->counts[step_of(s, l, txn->ended_ns)].backlog_change++;
-            if (l->tokens[t].deliveries > 0)
-                s->counts[step_of(s, l, ledger_read_ns(l, t))].backlog_change--;
+            if (read_ns != CLOCK_NEVER)
+                s->counts[step_of(s, l, read_ns)].backlog_change--;
         }
     }
 }
@@ -147,7 +156,7 @@ static void add_interval_phase(
          ++*token) {
         const struct txn_record *txn = ledger_txn(l, *token);
         i->intended += txn->outcome != TXN_NOT_NEEDED;
-        i->committed += txn->outcome == TXN_COMMITTED;
+        i->committed += is_acknowledged(l, *token);
         if (l->tokens[*token].deliveries == 0)
             continue;
         i->delivered++;

@@ -11,7 +11,8 @@ struct interval {
     uint64_t committed;         // tokens acknowledged in the interval
     uint64_t delivered;         // tokens delivered for the first time in the interval
     uint64_t lines;             // whole lines read in the interval; 0 for a phase
-    int64_t backlog; // at the interval's end: committed tokens that must still be delivered
+    int64_t backlog; // at the interval's end: committed tokens that must still be delivered; 0 for
+                     // a phase
     struct histogram *from_intended, *from_commit; // latencies of the delivered tokens, ns
     struct stage_times stages; // sums over the tokens in from_intended; 0 for a phase
 };

@@ -239,6 +239,47 @@ static void the_seconds_are_the_whole_run(void **state)
     histogram_fini(&all);
 }
 
+static void note_first_second(void *arg, const struct interval *i)
+{
+    if (i->from_ns == 0)
+        *(struct interval *)arg = *i;
+}
+
+// A token that was read before its acknowledgement, a second later, takes nothing from the backlog.
+// An upsert that finds its account commits no token.
+static void each_second_counts_tokens_that_wait(void **state)
+{
+    struct fixture f;
+    struct interval first;
+
+    set_up(&f);
+    f.txns[0].ended_ns = f.ledger.start_ns + 1500 * MS;
+    f.kinds[5] = TOKEN_CONFLICT;
+    add_line(&f, 3, 27 * MS);
+    intervals_each_step(&f.ledger, NS_PER_S, note_first_second, &first);
+    assert_int_equal(first.intended, 6);
+    assert_int_equal(first.committed, 4);
+    assert_int_equal(first.delivered, 3);
+    assert_int_equal(first.backlog, 2);
+}
+
+static void note_phase(void *arg, const struct interval *i)
+{
+    *(struct interval *)arg = *i;
+}
+
+static void a_phase_counts_committed_tokens(void **state)
+{
+    struct fixture f;
+    struct interval phase;
+
+    set_up(&f);
+    f.kinds[5] = TOKEN_CONFLICT;
+    intervals_each_phase(&f.ledger, note_phase, &phase);
+    assert_int_equal(phase.intended, 6);
+    assert_int_equal(phase.committed, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +289,8 @@ int main(void)
         cmocka_unit_test(a_line_before_the_acknowledgement_took_no_time),
         cmocka_unit_test(the_stages_add_up),
         cmocka_unit_test(the_seconds_are_the_whole_run),
+        cmocka_unit_test(each_second_counts_tokens_that_wait),
+        cmocka_unit_test(a_phase_counts_committed_tokens),
     };
     return cmocka_run_group_tests_name("harness.stages", tests, NULL, NULL);
 }

@@ -46,9 +46,7 @@ static void add_point(void *columns, const struct interval *i)
     add_cell(columns, "offered", (double)i->intended * per_s);
     add_cell(columns, "achieved", (double)i->committed * per_s);
     add_cell(columns, "delivered", (double)i->delivered * per_s);
-    // A token may be read before the answer to its COMMIT has come, so the backlog may be negative
-    // for a while.
-    add_cell(columns, "backlog", i->backlog > 0 ? (double)i->backlog : 0);
+    add_cell(columns, "backlog", (double)i->backlog);
     add_cell(columns, "p50", percentile_ms(i->from_intended, 50));
     add_cell(columns, "p99", percentile_ms(i->from_intended, 99));
     add_cell(columns, "max", i->from_intended->total ? (double)i->from_intended->max / 1e6 : NAN);
