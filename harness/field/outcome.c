@@ -210,10 +210,11 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
 static void tell_attempts(const struct seen *s, char *text, size_t size)
 {
     append_words(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
-    // Gaps that differ by less than the printed 0.1 s are shown as one number.
+    // Gaps that differ by less than the printed 0.1 s are shown as one number. Without a gap (NAN),
+    // each attempt after the first followed a death, or another one that still ran.
     if (s->attempts > 1 && s->gap_max_ms - s->gap_min_ms < 100)
         append_words(text, size, ", %.1f s apart", s->gap_max_ms / 1000);
-    else if (s->attempts > 1)
+    else if (s->attempts > 1 && !isnan(s->gap_max_ms))
         append_words(
             text, size, ", %.1f to %.1f s apart", s->gap_min_ms / 1000, s->gap_max_ms / 1000);
     // The queue keeps s->failed jobs as failed, and s->retried jobs wait for a further attempt.

@@ -244,7 +244,8 @@ static void print_handlers(const struct handlers *h, FILE *out)
         fprintf(out, "  failing     %u %s, %u %s at most", h->failing,
             NOUN(h->failing, "job that always fails", "jobs that always fail"), h->attempts,
             NOUN(h->attempts, "attempt", "attempts"));
-    if (h->attempts > 1)
+    // Without a gap, each attempt after the first followed a death, or another one that still ran.
+    if (h->attempts > 1 && h->gap_min_ns != CLOCK_NEVER)
         fprintf(out, ", %.1f to %.1f s apart", seconds(h->gap_min_ns), seconds(h->gap_max_ns));
     fputs(h->failing > 0 ? "\n" : "", out);
 }
