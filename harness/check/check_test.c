@@ -1,4 +1,6 @@
 // The measured slack, and what findings say. ../story/story_test.c judges the stories.
+#include <math.h>
+
 #include "base/unit.h"
 #include "check/inside.h"
 #include "story/story.h"
@@ -76,6 +78,48 @@ static void an_example_names_the_faults_around(void **state)
     }
 }
 
+// Collectors that share the work return one by one, so the bound is that of the last of them.
+static void no_excuse_is_longer_than_its_bound(void **state)
+{
+    static struct story t;
+    struct result r;
+    const struct excuse *x = &r.excuses[VERB_KILL_COLLECTOR];
+
+    judge(&t, &r,
+        "set collector.dequeue=shared\nset collector.instances=2\n"
+        "process 0 until 501 killed\nprocess 1 instance 1 until 501 killed\n"
+        "process 2 from 600\nprocess 3 instance 1 from 1200\n"
+        "token 0 at 50\nline by 0 at 150: 0\n"
+        "fault {do: kill-collector} struck 500 undone 501\n");
+    assert_int_equal(x->most_ns, (1200 + 500 - 501) * NS_PER_MS);
+    assert_int_equal(x->used_ns, x->most_ns);
+    result_fini(&r);
+    story_fini(&t);
+}
+
+static void assert_rate_achieved(const char *end, double per_s)
+{
+    static struct story t;
+    struct result r;
+    char text[200];
+
+    snprintf(text, sizeof text, "token 0-2 at 50\nline at 150: 0-2\n%s", end);
+    judge(&t, &r, text);
+    assert_true(fabs(r.values[METRIC_RATE_ACHIEVED] - per_s) < 1e-9);
+    result_fini(&r);
+    story_fini(&t);
+}
+
+// The load has 4 s. A run that ends early gives it less, but a fault behind the load gives it no
+// more.
+static void a_rate_counts_the_time_that_the_load_had(void **state)
+{
+    assert_rate_achieved("", 3 / 4.0);
+    assert_rate_achieved("load until 2000\nrun until 3000 interrupted\n", 3 / 2.0);
+    assert_rate_achieved("load until 2000\nrun until 3000 gave-up \"it ended\"\n", 3 / 2.0);
+    assert_rate_achieved("load until 6000\nrun interrupted\n", 3 / 4.0);
+}
+
 // A queue has jobs, and they have no kind.
 static void an_example_of_a_queue_names_a_job(void **state)
 {
@@ -135,6 +179,8 @@ int main(void)
         cmocka_unit_test(slack_is_measured),
         cmocka_unit_test(an_example_names_the_faults_around),
         cmocka_unit_test(an_example_of_a_queue_names_a_job),
+        cmocka_unit_test(no_excuse_is_longer_than_its_bound),
+        cmocka_unit_test(a_rate_counts_the_time_that_the_load_had),
         cmocka_unit_test(an_example_quotes_only_characters),
         cmocka_unit_test(an_invariant_without_a_promise_is_named),
     };

@@ -73,8 +73,9 @@ static void put_latencies(struct result *r, enum metric_id first, const struct h
     r->values[(int)first + 5] = histogram_mean(h) / 1e6;
 }
 
-// In leased mode, measures the time from a token's intended insert to its final answer. A token
-// that waits for a retry has no final answer yet.
+// Where the harness answers, measures the time from a token's intended insert to its final answer.
+// A token that waits for a retry has none yet, and one that is dead after too many errors never
+// gets one.
 static void put_outcome_latencies(struct result *r, const struct ledger *l)
 {
     struct histogram h FREED_BY(histogram_fini) = {0};
@@ -136,8 +137,11 @@ static double backlog_tokens(const struct ledger *l)
 static double rate_less_lag(const struct result *r, const struct ledger *l,
     const struct check_input *in, enum metric_id id, double lag_s)
 {
-    double given_s =
-        in->interrupted ? ledger_seconds(l, l->load_end_ns) : (double)l->plan->load_ns / 1e9;
+    double given_s = (double)l->plan->load_ns / 1e9;
+
+    // A run that was ended early has not given the load all of its time.
+    if (check_ended_early(in))
+        given_s = fmin(given_s, ledger_seconds(l, l->load_end_ns));
 
     if (id == METRIC_RATE_DELIVERED)
         return per_second(r->values[METRIC_DELIVERED], given_s, last_delivery_s(l) - lag_s);
