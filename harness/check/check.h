@@ -108,7 +108,8 @@ double judged_share(const struct judged *j);
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
 // Returns the share, 0 to 1, of the time in which the load's backends ran or were ready to run, for
-// which other programs kept a processor from them. NAN: nobody watched.
+// which programs other than the collector (also the load itself) kept a processor from them. NAN:
+// nobody watched, or the backends were not seen, as on a server of another machine.
 double check_load_starved(const struct ledger *l);
 
 // Returns how much of a plan's load, in ns, will be judged by the clock in the worst case: each

@@ -90,7 +90,7 @@ struct sim_setting {
     double rate;     // transactions a second; 0: a random rate
     bool burst;      // all tokens come at once
     bool faults;
-    const char *verb; // the verb of the first fault; NULL: a random one
+    const char *verb; // the verb of all faults; NULL: a random one for each
     enum metric_id breaks;
     bool exactly;          // the invariant breaks as often as the defect had an occasion
     enum metric_id may[3]; // invariants that may break as a consequence

@@ -7,7 +7,8 @@
 //
 // The time at which the batch fired is inferred from the outside. It is the acknowledgement of the
 // token that made the batch full, or the batch timeout after its first token, whichever was
-// earlier.
+// earlier. With an adaptive window it may have fired before that timeout, and then `wait` holds
+// what belongs to `dequeue`.
 //
 // A line may be read before its acknowledgement. So a boundary that lies after the read moves to
 // the read, and one that lies before the beginning of its stage moves to that beginning. Therefore
@@ -24,10 +25,11 @@ struct stage_times {
 enum fired_by {
     FIRED_BY_LIMIT,    // the line is full
     FIRED_BY_TIMEOUT,  // short: its first token had waited for the batch timeout
-    FIRED_AT_START,    // the first line of a process: its tokens had waited for the start
-    FIRED_AFTER_FAULT, // the first line after a fault: its tokens had waited for the fault's end
+    FIRED_AT_START,    // a process's first short line: its tokens had waited for the start
+    FIRED_AFTER_FAULT, // a process's first short line after a fault: its tokens had waited for the
+                       // fault's end
     FIRED_AT_END,      // short: sent because the collector got TERM
-    FIRED_OTHERWISE,   // short and early, for none of the other reasons
+    FIRED_OTHERWISE,   // short and early, for none of the other reasons, as by an adaptive window
     FIRED_KINDS,
 };
 

@@ -1,8 +1,8 @@
 // The times at which the harness, the machine or the server stood still. They may have made a line
 // come late that the collector wrote in time.
 //
-// A stall is a time of more than slack/2 without a fault: the loop that reads the lines or a
-// probe's thread woke that late, or the server needed that long to answer the probe, to flush the
+// A stall is a time of more than slack/2: the loop that reads the lines or a probe's thread woke
+// that late; or the server, without a fault, needed that long to answer the probe, to flush the
 // probe's commit, or to let the probe connect. A server that has just come back is cold: each
 // transaction of the load that took longer than the slack is a stall, too, within recovery_limit.
 //

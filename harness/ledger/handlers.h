@@ -1,5 +1,6 @@
 // Counts how the handlers of a queue's jobs went, in runs where the harness tells each handler how
-// to end (collector.sender). Pure. Times are in ns.
+// to end (collector.sender). A handler that was told to hang counts as ended when it was told.
+// Pure. Times are in ns.
 #pragma once
 
 #include "ledger/ledger.h"

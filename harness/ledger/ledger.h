@@ -171,9 +171,9 @@ MUST_USE bool ledger_settle_end(struct ledger *l, PGconn *conn, struct err *e);
 
 // Fills in left_ns, the time from which on acknowledged commits are lost, of each fault that
 // stopped the server, unless the provider reported it. ledger_settle_losses asks the database which
-// commits of the probe it still holds (conn NULL: does nothing); call it after the probes have
-// ended. ledger_date_losses does the rest: kept[i] is true when the database holds the commit of
-// l->flushes[i].
+// commits of the probe it still holds; call it after the probes have ended. It does nothing without
+// a connection (conn NULL) or samples, or if the disk is not honest. ledger_date_losses does the
+// rest: kept[i] is true when the database holds the commit of l->flushes[i].
 MUST_USE bool ledger_settle_losses(
     struct ledger *l, struct fault_record *faults, PGconn *conn, struct err *e);
 void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *kept);

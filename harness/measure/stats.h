@@ -3,7 +3,8 @@
 //
 // The test is Mann and Whitney's (1947); the ratio and its interval are Hodges and Lehmann's
 // (1963), who estimate a shift. Here it is a shift of logarithms, so the estimate is the median of
-// all b/a. Test and interval come from the same ranks, so they do not contradict each other.
+// all b/a. Without ties, test and interval come from the same distribution of ranks, so they do not
+// contradict each other. Ties sharpen the test, and not the interval.
 #pragma once
 
 #include "base/base.h"
@@ -26,8 +27,8 @@ struct stats_ratio {
 MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
     size_t b_count, double alpha, struct err *e);
 
-// Returns the p of two sides that do not overlap at all, which is the smallest. If it is above
-// alpha, there are too few runs to find any difference, however large it is.
+// Returns the p of two sides that do not overlap at all, which without ties is the smallest. If it
+// is above alpha, there are too few runs to find any difference, however large it is.
 double stats_smallest_p(size_t a_count, size_t b_count);
 
 // Makes Fisher's exact test, one-sided. Returns the probability that b has at least `b_hits` of all
