@@ -29,8 +29,8 @@ static void help(FILE *out)
     fputs("\nExit codes: 0 stopped by TERM or INT, everything written was confirmed\n"
           "  64 unknown argument\n"
           "  70 internal error\n"
-          "  74 standard output failed or, in leased mode without a command, standard input ended\n"
-          "  75 stopped before the last line or answer was confirmed\n"
+          "  74 standard output failed\n"
+          "  75 stopped before the last line could be confirmed\n"
           "  78 settings or schema do not fit\n",
         out);
 }

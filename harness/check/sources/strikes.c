@@ -74,7 +74,7 @@ static int by_strike(const void *a, const void *b)
 }
 
 // True when a process of the instance (EVERY: of any) ended in the run, after since_ns.
-static bool has_ended(const struct ledger *l, int instance, int64_t since_ns)
+static bool has_process_ended(const struct ledger *l, int instance, int64_t since_ns)
 {
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
@@ -91,7 +91,7 @@ static bool is_for_good(const struct ledger *l, const struct fault_record *f)
 {
     return f->spec->for_ns == FOR_REST ||
            (!l->scenario->collector.restart && f->spec->verb->ends == ENDS_PROCESSES &&
-               has_ended(l, instance_of(l->scenario, f->spec), f->began_ns));
+               has_process_ended(l, instance_of(l->scenario, f->spec), f->began_ns));
 }
 
 typedef int64_t instance_time(const struct sources *s, const struct strike *k, int instance);
