@@ -89,7 +89,7 @@ static bool loads_faketime(const struct own_clock *c, pid_t pid)
 }
 
 // True when the process is gone, or was not reaped yet. It then shows no maps.
-static bool has_ended(pid_t pid)
+static bool is_gone_or_zombie(pid_t pid)
 {
     struct process_stat stat;
 
@@ -104,6 +104,6 @@ bool own_clock_is_loaded(const struct own_clock *c, pid_t pid)
 
     for (size_t i = 0; loaded && i < count; i++)
         // A child that has ended does not matter.
-        loaded = own_clock_is_loaded(c, children[i]) || has_ended(children[i]);
+        loaded = own_clock_is_loaded(c, children[i]) || is_gone_or_zombie(children[i]);
     return loaded;
 }
