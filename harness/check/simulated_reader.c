@@ -50,7 +50,7 @@ void sim_read_the_rest(struct sim *m, const struct sim_instance *k)
     }
 }
 
-// Copies the deliveries in the order of their lines.
+// Puts the deliveries into the order of their lines, and numbers both anew.
 static void sort_deliveries(struct sim *m)
 {
     struct delivery sorted[SIM_HISTORY_MAX];

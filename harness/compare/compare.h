@@ -141,7 +141,9 @@ void curves_print(const struct comparison *c, struct buf *out);
 
 // Compares all runs with the first run of the base. ERR_USAGE names the reason why they cannot be
 // compared: different values in the scenarios (seed, summary, tags, the collector's command,
-// provider and image may differ), different rules, cuts on one side only. The base must have a run.
+// provider and image may differ), different rules, cuts or kills
+// (--every-cut, --every-kill, --every-flush) on one side and ordinary runs on the other. The base
+// must have a run.
 MUST_USE bool setup_check(const struct side *base, const struct side *new, struct err *e);
 
 // Adds a sentence to c->notes for each permitted difference: the seeds of all runs; machine, server

@@ -106,14 +106,14 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
 
     // In a replay, the list of the trial (a server's run on one state) keeps the write instead of
     // the cache, because all writes of a trial are undone before the next state.
-    if (ok && d->replay)
+    if (ok && d->replay) {
         ok = replay_remember(d->replay, offset, length, before, data);
-    else if (ok)
+    } else if (ok) {
         cache_add(&d->cache, offset, length, before, data);
-    // Count the sectors even if the image cannot be written: the cache has the write now, and
-    // evict_oldest will subtract them.
-    if (ok)
+        // Count the sectors even if the image cannot be written: the cache has the write now, and
+        // evict_oldest will subtract them.
         d->word_sectors += count_word_sectors(d, data, length);
+    }
     return ok && write_at(d->image, offset, data, length) &&
            record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length, &unsaid);
 }

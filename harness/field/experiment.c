@@ -50,8 +50,8 @@ static void collect_sets(const struct experiment *x, struct sets *s)
     add_set(s, "expect={}");
     add_set(s, "drain=%ds", drain_s);
     add_set(s, "recovery_limit=%ds", drain_s);
-    // The verdicts judge no times. A long slack widens the gates' limits on the harness itself,
-    // which would make runs on a busy machine inconclusive.
+    // The verdicts judge no times. But the gates' limits on the harness itself grow with the slack,
+    // and with a short one, runs on a busy machine would be inconclusive.
     add_set(s, "slack=3s");
     for (size_t i = 0; i < QUESTION_SETS_MAX && x->question->sets[i]; i++)
         s->items[s->count++] = x->question->sets[i];

@@ -123,7 +123,7 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
             widen_figure_range(&o->ranges[m][f], count_meaning(s, f, m, t));
     }
     // A job that waits for its retry is counted as left, and also as missing unless its handler has
-    // ended. So the larger of the two counts is the number of jobs that wait.
+    // ended. Where the run could not count one of the two, it is 0 here, so the larger one counts.
     widen_figure_range(&o->waiting, fmax(count_meaning(s, FIGURE_LOST, MEANS_DOCUMENTED, t),
                                         count_meaning(s, FIGURE_LEFT, MEANS_DOCUMENTED, t)));
     o->recovery_ms = fmax(o->recovery_ms, s->recovery_ms); // fmax leaves out NAN

@@ -190,8 +190,8 @@ static size_t without_gaps(double *values, size_t count)
     return n;
 }
 
-// Adds a point for each window: the median of the seconds of a column that lie in it, at the middle
-// of these seconds. The first seconds, as many as the share `warming`, are left out.
+// Adds a point for each window, at its middle: the median of the values that a column has in it.
+// There is one value a second. The first of them, the share `warming`, are left out.
 static void add_column_points(
     struct points *points, const char *csv, size_t windows, double warming, enum slope_id id)
 {

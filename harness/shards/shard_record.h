@@ -65,8 +65,8 @@ MUST_USE bool record_open(
     struct record *r, const char *folder, const struct record_head *head, struct err *e);
 void record_close(struct record *r); // accepts a zeroed struct
 
-// Adds a line, and takes over the reference; line NULL means that a text in it is not UTF-8, and
-// fails.
+// Adds a line, and takes over the reference. NULL: the line could not be made, because a text is
+// not UTF-8; this call then fails.
 MUST_USE bool record_add(struct record *r, json_t *line, struct err *e);
 
 // Ends the record, because all items of this shard are done: the last line says so, or the file is

@@ -133,7 +133,8 @@ struct event row_event(const struct ledger_token *token, const struct ledger_tok
     struct event e = {.kind = EVENT_ROW, .row = *token};
 
     event_set_all(&e);
-    // 0 is what the word `unread` fills in: nothing is known of the columns.
+    // `changed` and `unread` are two words for this field. A 0 that stays given is written as
+    // `unread`: nothing is known of the columns. A row that did not change has no word.
     e.row.row = token->row ? token->row ^ without->row : 0;
     if (token->row == without->row)
         event_unset(&e, "changed");

@@ -291,8 +291,9 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     int64_t from_ns = line->read_ns - c->l->scenario->collector.batch_timeout_ns;
     int instance = c->l->log->processes[before->process].instance;
 
-    // An announcement may have come between the look for the line before and its write. The wait
-    // may be longer than this time, because the samples that show it lie further apart.
+    // If the process waited for a processor between its look for the line before and the write of
+    // that line, an announcement may have come meanwhile, which opened the window early. kept_ns
+    // may be longer than that time, because the samples that show it lie further apart.
     int64_t kept_ns =
         look_to_write_ns - check_awake_ns(c, instance, emptied_ns - look_to_write_ns, emptied_ns);
     if (kept_ns > c->r->slack_ns / 2)

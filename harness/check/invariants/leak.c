@@ -133,7 +133,8 @@ static void find_climb(struct result *r, const struct quarters *q, const char *w
             q->least[0], q->least[1], q->least[2], q->least[3], what);
 }
 
-// Judges the descriptors of a process and of those below it, and their number.
+// Judges two counts of a process and all processes below it: their open descriptors, and how many
+// processes they are.
 static void check_counts(
     struct result *r, const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns)
 {

@@ -145,7 +145,7 @@ static bool find_cluster_leader(const struct cluster *c, struct rest_member *out
         return false;
     const struct rest_member *leader = rest_leader(members, count);
     if (!leader)
-        return err_set(e, ERR_CONNECTION, "the cluster has no leader at that time");
+        return err_set(e, ERR_CONNECTION, "the cluster has no leader at this time");
     *out = *leader;
     return true;
 }

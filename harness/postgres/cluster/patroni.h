@@ -56,7 +56,7 @@ MUST_USE bool parts_set_store_password(const struct patroni *p, struct err *e);
 // --- patroni_leader.c ---------------------------------------------------------------
 
 // Connects as superuser to this member's own socket, which no fault of the network affects.
-MUST_USE PGconn *leader_connect(const struct server *s, int member, struct err *e);
+MUST_USE PGconn *member_connect(const struct server *s, int member, struct err *e);
 
 // True when this member takes writes at this moment. *timeline becomes its timeline, or 0.
 bool leader_writes(const struct server *s, int member, int *timeline);

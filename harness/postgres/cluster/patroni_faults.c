@@ -26,7 +26,7 @@ static bool find_lost_commits(
     struct timespec wall;
     char sql[120], history[8192], data[PATH_MAX], name[8];
     size_t len = strlen(out->text);
-    PGconn *conn FREED_BY(sql_finish) = leader_connect(s, to, e);
+    PGconn *conn FREED_BY(sql_finish) = member_connect(s, to, e);
 
     snprintf(sql, sizeof sql, "SELECT pg_read_file('pg_wal/%08X.history')", (unsigned)timeline);
     if (!conn || !sql_value(conn, sql, history, sizeof history, e) ||

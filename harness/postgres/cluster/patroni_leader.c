@@ -8,7 +8,7 @@ static const int64_t leader_limit_ns = 60 * NS_PER_S;
 static const int64_t followed_limit_ns = 120 * NS_PER_S;
 static const int64_t poll_ns = 20 * NS_PER_MS;
 
-PGconn *leader_connect(const struct server *s, int member, struct err *e)
+PGconn *member_connect(const struct server *s, int member, struct err *e)
 {
     const struct patroni *p = s->state;
     char conninfo[PATH_MAX + 200];
@@ -22,7 +22,7 @@ bool leader_writes(const struct server *s, int member, int *timeline)
 {
     struct err ignored;
 
-    *timeline = timeline_written(leader_connect(s, member, &ignored));
+    *timeline = timeline_written(member_connect(s, member, &ignored));
     return *timeline > 0;
 }
 
@@ -67,7 +67,7 @@ static bool is_followed(const struct server *s)
 
     if (leader < 0)
         return false;
-    PGconn *conn FREED_BY(sql_finish) = leader_connect(s, leader, &ignored);
+    PGconn *conn FREED_BY(sql_finish) = member_connect(s, leader, &ignored);
     return conn &&
            sql_value(conn,
                p->at.synchronous ? FOLLOWED " AND bool_or(sync_state = 'sync')" STREAMING

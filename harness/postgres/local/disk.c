@@ -155,7 +155,8 @@ bool disk_settle(struct disk *d, struct err *e)
 
 bool disk_dirty_pages(struct disk *d, PGconn *conn, struct err *e)
 {
-    // A disk that is not honest loses more than parts of pages.
+    // Pages are changed so that a cut may tear them. A disk that is not honest loses whole writes
+    // that were flushed, so there torn pages would prove nothing.
     if (d->manner == DISK_HONEST)
         return pages_change(&d->pages, conn, e);
     PQfinish(conn);

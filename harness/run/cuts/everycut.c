@@ -139,7 +139,8 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
 
 // --- one fixture per worker -------------------------------------------------------------
 
-// Makes the database and the proxy of worker `number`. Call fixture_close also on failure.
+// Connects for the database of worker `number`, which its first trial makes, and starts its proxy.
+// Call fixture_close also on failure.
 static bool fixture_open(struct cuts *c, struct trial_fixture *f, int number, struct err *e)
 {
     // A trial can restore only the tables of the reference collector (restore_template.sql).

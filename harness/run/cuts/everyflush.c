@@ -196,12 +196,12 @@ static void print_flushes_forecast(const struct flushes *f, int64_t first_ns)
 
 // Returns the settings for the trial of state i. Every second state starts all collectors, which
 // return to what they had taken. The others start only one, which must take over from the rest. The
-// seed decides which states get a second cut, and where it comes.
-static struct flush_trial make_flush_trial(const struct flushes *f, uint64_t i, uint64_t seed)
+// state's own seed decides whether it gets a second cut, and where that comes.
+static struct flush_trial make_flush_trial(const struct flushes *f, uint64_t i, uint64_t state_seed)
 {
     struct rng rng;
 
-    rng_init(&rng, seed, 1);
+    rng_init(&rng, state_seed, 1);
     return (struct flush_trial){
         .instances = i % 2 == 0 ? f->setting.scenario->collector.instances : 1,
         .second_cut = rng_below(&rng, SECOND_CUT_ONE_IN) == 0,
