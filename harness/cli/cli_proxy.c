@@ -90,7 +90,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
         return buf_printf(answer, "error: %s\n", e.text) || true;
     if (order.id == ORDER_QUIT)
         return false;
-    // What happened before the order is no part of its answer.
+    // The answer tells only what the order does, so tell now what happened before it.
     console_tick(c, clock_now_ns());
     // Our own output gets the same text, so that the proxy's log has everything that happened.
     FILE *both = open_memstream(&text, &len);
@@ -107,7 +107,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
     return true;
 }
 
-// What has come on standard input and is not a whole line yet.
+// The beginning of a line that has come on standard input. The rest has not come yet.
 struct input {
     char text[INPUT_MAX];
     size_t len;

@@ -72,7 +72,7 @@ static void prints_text(void **state)
     drop(f);
 }
 
-// Of a closed loop nobody knows how many inserts it will send.
+// A closed loop may send fewer inserts than are planned.
 static void a_closed_loop_has_at_most_what_is_planned(void **state)
 {
     struct fixture *f = new_fixture(0, NS_PER_S, ARRIVALS_CONSTANT);

@@ -159,7 +159,7 @@ static void an_address_that_refuses_is_passed_over(void **state)
     close(listener);
 }
 
-// What libpq says about it tells the reason: here it finds no service of this name.
+// The error tells libpq's reason, here that it finds no service of this name.
 static void a_conninfo_without_a_user_says_why(void **state)
 {
     struct target target;

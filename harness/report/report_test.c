@@ -279,7 +279,7 @@ static void a_run_that_did_not_begin_leaves_nothing(void **state)
     t.scenario.load[0].file = memory_copy("arrivals-load.csv");
     if (!folder_make(&folder, &t.scenario, dir, &e))
         fail_msg("%s", e.text);
-    // Of a collector and of a queue's own client, which have logged nothing.
+    // A collector and a queue's own client have made their logs, and logged nothing.
     write_empty(folder.logs, "collector-0.log");
     write_empty(folder.logs, "producer.log");
     folder_fini(&folder);

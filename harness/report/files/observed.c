@@ -159,24 +159,15 @@ static json_t *sample_json(const struct sample *s, int64_t start_ns)
     return object;
 }
 
-// Returns the name of a promise (enum promise); NULL: there is none of this value.
-static const char *promise_name(int promise)
-{
-    for (const struct word *w = promise_words; w->name; w++) {
-        if ((int)w->value == promise)
-            return w->name;
-    }
-    return NULL;
-}
-
 static json_t *quoted_promises_json(const struct quoted_flags *promises)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; promises && i < promises->count; i++) {
-        const struct quoted *q = &promises->items[i];
-        json_array_append_new(list, json_pack("{s:s?, s:s?, s:s?}", "promise",
-                                        promise_name(q->flag), "quote", q->quote, "url", q->url));
+    for (const struct word *w = promise_words; promises && w->name; w++) {
+        const struct quoted *q = quoted_find(promises, (int)w->value);
+        if (q)
+            json_array_append_new(list,
+                json_pack("{s:s, s:s, s:s}", "promise", w->name, "quote", q->quote, "url", q->url));
     }
     return list;
 }
