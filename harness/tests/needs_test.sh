@@ -34,10 +34,11 @@ for scenario in lanes-shared promise-priority promise-outcome promise-sharing pr
     skipped 'it needs ' "$scenario" --set postgres.schema=1
 done
 
-# What is not promised is not judged, and the expectation about it goes.
-short=(--set load.0.for=500ms --set load.0.rate=20/s)
-expect_exit 0 "$mailproof" run --quiet --out "$place/results" horizon-held "${short[@]}" \
-    --set 'faults=[]' --promises no_loss,limit
+# What is not promised is not judged, and the expectation about it goes. No figure is expected: on a
+# busy machine it could not be judged.
+expect_exit 0 "$mailproof" run --quiet --out "$place/results" horizon-held \
+    --set load.0.for=500ms --set load.0.rate=20/s --set slack=30s --set drain=30s --set 'faults=[]' \
+    --set 'expect={lost: "= 0", late: "= 0"}' --promises no_loss,limit
 grep -q '^  expect  *lost' "$place/out" || fail "what is promised is not expected"
 ! grep -q '^  expect  *late' "$place/out" || fail "what is not promised is expected"
 grep -q 'not judged: .*late.*(not promised: ' "$place/out" || fail "not told"
