@@ -35,37 +35,60 @@ static double pair_ratio(double a, double b)
     return fmax(b, TINY) / fmax(a, TINY);
 }
 
-// Counts, for each u, the orders of n and m values in which U (see count_wins) is u. The counts are
-// the coefficients of the Gaussian binomial, the product of (1 - q^(m+i)) / (1 - q^i), i = 1 … n.
-static void count_arrangements(double *counts, size_t n, size_t m)
-{
-    size_t top = n * m;
+// The sizes of the groups of equal values, both sides together, in ascending order of the values.
+struct ties {
+    size_t sizes[2 * STATS_VALUES_MAX];
+    size_t count;
+};
 
-    counts[0] = 1;
-    for (size_t u = 1; u <= top; u++)
-        counts[u] = 0;
-    for (size_t i = 1; i <= n; i++) {
-        for (size_t u = top; u >= m + i; u--)
-            counts[u] -= counts[u - m - i];
-        for (size_t u = i; u <= top; u++)
-            counts[u] += counts[u - i];
+static void find_ties(struct ties *t, const double *a, size_t n, const double *b, size_t m)
+{
+    double pool[2 * STATS_VALUES_MAX];
+
+    for (size_t i = 0; i < n; i++)
+        pool[i] = fmax(a[i], TINY);
+    for (size_t j = 0; j < m; j++)
+        pool[n + j] = fmax(b[j], TINY);
+    stats_sort(pool, n + m);
+    t->count = 0;
+    for (size_t i = 0; i < n + m; i++) {
+        if (i == 0 || pool[i - 1] < pool[i])
+            t->sizes[t->count++] = 0;
+        t->sizes[t->count - 1]++;
     }
 }
 
-// Returns P(U <= u) (see count_wins) when both sides, of n and m values, have the same
-// distribution. n + m is at most EXACT_MAX, so n * m is at most a quarter of its square.
-static double exact_below(double u, size_t n, size_t m)
+// Returns the probability of each U (see count_wins) when both sides, of n and m values, have the
+// same distribution: element h, up to 2nm, is that of U = h / 2. It deals the values to the sides
+// in all ways, one group of equal values after another. n + m is at most EXACT_MAX. The caller
+// frees the result.
+static double *exact_chances(const struct ties *t, size_t n, size_t m)
 {
-    double counts[EXACT_MAX / 2 * EXACT_MAX / 2 + 1] = {0};
-    double all = 0, below = 0;
+    size_t row = 2 * n * m + 1, dealt = 0;
+    // ways[j * row + h]: in how many ways b has j of the values dealt so far, and U is h / 2.
+    double *ways = memory_zeroed((m + 1) * row, sizeof *ways);
+    double all = 0;
 
-    count_arrangements(counts, n, m);
-    for (size_t i = 0; i <= n * m; i++) {
-        all += counts[i];
-        if ((double)i <= u)
-            below += counts[i];
+    ways[0] = 1;
+    for (size_t g = 0; g < t->count; dealt += t->sizes[g++]) {
+        // From the top: a row is added to rows above it, before this group changes the row itself.
+        for (size_t j = (dealt < m ? dealt : m) + 1; j-- > 0;) {
+            double choices = 1;
+            for (size_t k = 1; k <= t->sizes[g] && j + k <= m; k++) {
+                size_t rest = t->sizes[g] - k; // if b has k of the group, a has the rest
+                size_t gained = 2 * k * (dealt - j) + k * rest;
+                choices = choices * (double)(rest + 1) / (double)k;
+                for (size_t h = 0; h + gained < row; h++)
+                    ways[(j + k) * row + h + gained] += choices * ways[j * row + h];
+            }
+        }
     }
-    return below / all;
+    memmove(ways, ways + m * row, row * sizeof *ways);
+    for (size_t h = 0; h < row; h++)
+        all += ways[h];
+    for (size_t h = 0; h < row; h++)
+        ways[h] /= all;
+    return ways;
 }
 
 static double normal_below(double z)
@@ -74,43 +97,30 @@ static double normal_below(double z)
 }
 
 // Returns Mann and Whitney's U: the number of pairs in which b is larger, where a pair of equal
-// values counts as half. Also writes the ratio of each pair to `ratios`, and to *tied whether any
-// pair is equal.
-static double count_wins(
-    const double *a, size_t n, const double *b, size_t m, double *ratios, bool *tied)
+// values counts as half. Also writes the ratio of each pair to `ratios`.
+static double count_wins(const double *a, size_t n, const double *b, size_t m, double *ratios)
 {
     double u = 0;
 
-    *tied = false;
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < m; j++) {
             double ratio = pair_ratio(a[i], b[j]);
             ratios[i * m + j] = ratio;
             // Only a ratio of 1 is neither smaller nor larger than 1: pair_ratio never returns NAN.
             bool equal = !(ratio < 1) && !(ratio > 1);
-            *tied = *tied || equal;
             u += equal ? 0.5 : ratio > 1;
         }
     }
     return u;
 }
 
-// Returns the sum of t^3 - t over groups of t equal values, both sides together.
-static double tie_term(const double *a, size_t n, const double *b, size_t m)
+// Returns the sum of t^3 - t over the sizes t of the groups of equal values.
+static double tie_term(const struct ties *t)
 {
-    double pool[2 * STATS_VALUES_MAX], term = 0;
+    double term = 0;
 
-    for (size_t i = 0; i < n; i++)
-        pool[i] = a[i];
-    for (size_t j = 0; j < m; j++)
-        pool[n + j] = b[j];
-    stats_sort(pool, n + m);
-    for (size_t i = 0, group; i < n + m; i += group) {
-        group = 1;
-        while (i + group < n + m && !(pool[i] < pool[i + group]))
-            group++;
-        term += (double)group * (double)group * (double)group - (double)group;
-    }
+    for (size_t g = 0; g < t->count; g++)
+        term += pow((double)t->sizes[g], 3) - (double)t->sizes[g];
     return term;
 }
 
@@ -123,32 +133,46 @@ static double rank_sum_deviation(double n, double m, double ties)
 
 // Returns the p-value of Mann and Whitney's test for the n values of `a` and the m values of `b`:
 // the probability that chance alone puts U (see count_wins) at least this far from its mean, on
-// either side. tied: some pair is equal.
-static double two_sided_p(double u, const double *a, size_t n, const double *b, size_t m, bool tied)
+// either side.
+static double two_sided_p(double u, const double *a, size_t n, const double *b, size_t m)
 {
-    double mean = (double)n * (double)m / 2;
-    double lower = fmin(u, 2 * mean - u);
+    double mean = (double)n * (double)m / 2, far = fabs(u - mean);
+    struct ties ties;
 
-    if (!tied && n + m <= EXACT_MAX)
-        return fmin(1, 2 * exact_below(lower, n, m));
-    double sigma = rank_sum_deviation((double)n, (double)m, tied ? tie_term(a, n, b, m) : 0);
+    find_ties(&ties, a, n, b, m);
+    if (n + m <= EXACT_MAX) {
+        double *chances FREED_BY(memory_free) = exact_chances(&ties, n, m), p = 0;
+        for (size_t h = 0; h <= 2 * n * m; h++) {
+            if (fabs((double)h / 2 - mean) >= far)
+                p += chances[h];
+        }
+        return fmin(1, p);
+    }
+    double sigma = rank_sum_deviation((double)n, (double)m, tie_term(&ties));
     // The deviation is 0 only when all values are equal.
     if (!(sigma > 0))
         return 1;
     // Without ties U takes only whole numbers; the 0.5 corrects for this (continuity).
-    return fmin(1, 2 * normal_below((lower - mean + 0.5) / sigma));
+    return fmin(1, 2 * normal_below((0.5 - far) / sigma));
 }
 
 // Returns how many of the sorted ratios lie below the interval; as many lie above it. This is the
-// largest u for which P(U <= u) is at most alpha / 2. SIZE_MAX: not even u = 0 is so rare, because
-// there are too few values.
+// largest u for which P(U <= u) is at most alpha / 2 without ties. SIZE_MAX: not even u = 0 is so
+// rare, because there are too few values.
 static size_t ratios_outside(size_t n, size_t m, double alpha)
 {
     double u = -1;
 
     if (n + m <= EXACT_MAX) {
-        while (exact_below(u + 1, n, m) <= alpha / 2)
+        struct ties none = {.count = n + m};
+        for (size_t i = 0; i < n + m; i++)
+            none.sizes[i] = 1;
+        double *chances FREED_BY(memory_free) = exact_chances(&none, n, m);
+        double below = chances[0];
+        while (below <= alpha / 2) {
             u++;
+            below += chances[2 * ((size_t)u + 1)]; // without ties U is whole
+        }
     } else {
         double mean = (double)n * (double)m / 2,
                sigma = rank_sum_deviation((double)n, (double)m, 0);
@@ -161,14 +185,12 @@ static size_t ratios_outside(size_t n, size_t m, double alpha)
 bool stats_compare(struct stats_ratio *r, const double *a, size_t n, const double *b, size_t m,
     double alpha, struct err *e)
 {
-    bool tied;
-
     if (n == 0 || m == 0 || n > STATS_VALUES_MAX || m > STATS_VALUES_MAX)
         return err_set(
             e, ERR_USAGE, "a side needs 1 to %d runs, not %zu and %zu", STATS_VALUES_MAX, n, m);
     double *ratios FREED_BY(memory_free) = memory_allocate(n * m * sizeof *ratios);
-    double wins = count_wins(a, n, b, m, ratios, &tied);
-    r->p = two_sided_p(wins, a, n, b, m, tied);
+    double wins = count_wins(a, n, b, m, ratios);
+    r->p = two_sided_p(wins, a, n, b, m);
     // Hodges and Lehmann: the median of all ratios, not the ratio of two medians. stats_median
     // sorts the ratios, and the ends of the interval are the ratios at two ranks.
     r->estimate = stats_median(ratios, n * m);

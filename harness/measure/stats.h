@@ -22,8 +22,8 @@ struct stats_ratio {
 //
 // No value may be negative; zero counts as 1e-9, so that every ratio exists. INFINITY is larger
 // than every other value, and may make the estimate and the interval infinite. The test is exact
-// without ties when both sides together have up to 50 values. Otherwise it uses the normal
-// approximation, corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
+// when both sides together have up to 50 values. Otherwise it uses the normal approximation,
+// corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
 MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
     size_t b_count, double alpha, struct err *e);
 

@@ -42,13 +42,19 @@ static void exact_without_ties(void **state)
     assert_near(back.low, 1 / r.high, 1e-9);
 }
 
-static void corrected_for_ties(void **state)
+// The expected values come from dealing the values to the sides in all ways.
+static void exact_with_ties(void **state)
 {
     const double a[] = {1, 2, 2, 3, 3, 3, 4, 5}, b[] = {2, 3, 4, 4, 5, 5, 6, 6};
     const double same[] = {7, 7, 7, 7, 7, 7};
+    const double mostly_none[] = {0, 0, 0, 0, 5}, all_five[] = {5, 5, 5, 5, 5};
+    const double two[] = {2, 4}, more[] = {2, 2, 3, 4, 4, 4, 5};
 
-    assert_near(compare(a, 8, b, 8).p, 0.0544571601, 1e-9);
-    assert_near(compare(same, 6, same, 6).p, 1, 0);
+    assert_near(compare(a, 8, b, 8).p, 770.0 / 12870, 1e-9);
+    assert_near(compare(mostly_none, 5, all_five, 5).p, 12.0 / 252, 1e-12);
+    assert_near(compare(two, 2, more, 7).p, 29.0 / 36, 1e-9);
+    assert_near(compare(more, 7, two, 2).p, 29.0 / 36, 1e-9);
+    assert_near(compare(same, 6, same, 6).p, 1, 1e-12);
     assert_near(compare(same, 6, same, 6).estimate, 1, 0);
 }
 
@@ -148,7 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(median_is_the_middle),
         cmocka_unit_test(exact_without_ties),
-        cmocka_unit_test(corrected_for_ties),
+        cmocka_unit_test(exact_with_ties),
         cmocka_unit_test(many_are_approximated),
         cmocka_unit_test(too_few_have_no_interval),
         cmocka_unit_test(zero_is_a_value),
