@@ -114,30 +114,41 @@ void judged_text(const struct result *r, enum metric_id id, char *out, size_t si
     }
 }
 
-// Returns the share of an invariant that must be judged: the value that `judged` names, half for an
-// invariant that only `expect` names, or else 0.
-static double least_share(const struct scenario *s, enum metric_id id)
+static bool is_expected(const struct scenario *s, enum metric_id id)
 {
-    const double half = 0.5;
-
-    for (size_t i = 0; i < s->judged_count; i++) {
-        if (strcmp(s->judged[i].invariant, metrics[id].name) == 0)
-            return s->judged[i].share;
-    }
     for (size_t i = 0; i < s->expect_count; i++) {
         if (strcmp(s->expect[i].metric, metrics[id].name) == 0)
-            return half;
+            return true;
     }
-    return 0;
+    return false;
+}
+
+// Returns the item of `judged` that names this invariant, or NULL.
+static const struct judged_least *judged_item(const struct scenario *s, enum metric_id id)
+{
+    for (size_t i = 0; i < s->judged_count; i++) {
+        if (strcmp(s->judged[i].invariant, metrics[id].name) == 0)
+            return &s->judged[i];
+    }
+    return NULL;
 }
 
 void check_judged(struct result *r, const struct scenario *s)
 {
+    const double share_of_expected = 0.5;
     char text[200];
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        double least = metrics[id].invariant ? least_share(s, id) : 0;
-        if (!result_judged(r, id) || r->judged[id].of <= 0 || judged_share(&r->judged[id]) >= least)
+        const struct judged_least *asked = judged_item(s, id);
+        double least = asked ? asked->share : is_expected(s, id) ? share_of_expected : 0;
+        bool nothing = r->judged[id].of <= 0;
+        if (!metrics[id].invariant || !check_promised(s, id))
+            continue;
+        // What is only expected to be 0 is 0 where nothing happened that could have broken it.
+        if (nothing && asked && least > 0)
+            result_reason(r, "nothing showed whether %s is broken; at least %.0f%% must be judged",
+                metrics[id].name, 100 * least);
+        if (nothing || !result_judged(r, id) || judged_share(&r->judged[id]) >= least)
             continue;
         judged_text(r, id, text, sizeof text);
         result_reason(r, "too little of %s was judged: %s; at least %.0f%% is needed",
@@ -157,11 +168,8 @@ bool check_promised(const struct scenario *s, enum metric_id id)
 {
     unsigned promise = metrics[id].promise;
     unsigned asked = (unsigned)s->collector.promises & ~(unsigned)(PROMISE_SMALL & ~s->needs);
-    bool named = false;
 
-    for (size_t i = 0; i < s->expect_count; i++)
-        named = named || strcmp(s->expect[i].metric, metrics[id].name) == 0;
-    return metric_is_for(id, s) && (promise == 0 || (asked & promise) || named);
+    return metric_is_for(id, s) && (promise == 0 || (asked & promise) || is_expected(s, id));
 }
 
 // Appends " (lead promises)"; nothing when there are no promises.
