@@ -224,23 +224,24 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     return check_postgres_settings(s, postgres ? node_child(postgres, "settings") : NULL, e);
 }
 
-// The variables that the harness itself sets, and what it makes each of them from.
-static const char *const own_variables[][2] = {
-    {"MAILROOM_DATABASE_URL", "the harness's own server"},
-    {"MAILROOM_SECRET_KEY", "a key that the harness knows"},
-    {"MAILROOM_SECRET_KEY_FILE", "a key that the harness knows"},
-    {"MAILROOM_BATCH_LIMIT", "collector.batch_limit"},
-    {"MAILROOM_BATCH_TIMEOUT", "collector.batch_timeout"},
+// The variables that a scenario may not set, and why: the harness sets all but the last.
+static const char *const refused_variables[][2] = {
+    {"MAILROOM_DATABASE_URL", "it is made from the harness's own server"},
+    {"MAILROOM_SECRET_KEY", "it is made from a key that the harness knows"},
+    {"MAILROOM_SECRET_KEY_FILE", "it is made from a key that the harness knows"},
+    {"MAILROOM_BATCH_LIMIT", "it is made from collector.batch_limit"},
+    {"MAILROOM_BATCH_TIMEOUT", "it is made from collector.batch_timeout"},
+    {"MAILROOM_DAILY", "what waits for tomorrow would count as lost; use MAILROOM_BUDGET"},
 };
 
 static bool check_variable(const struct setting *item, const struct node *n, struct err *e)
 {
     if (!is_setting_name(item->name, "_"))
         return node_key_err(n, e, "'%s' is not the name of an environment variable", item->name);
-    for (size_t i = 0; i < sizeof own_variables / sizeof *own_variables; i++)
-        if (strcmp(item->name, own_variables[i][0]) == 0)
-            return node_key_err(n, e, "'%s' cannot be set here; it is made from %s", item->name,
-                own_variables[i][1]);
+    for (size_t i = 0; i < sizeof refused_variables / sizeof *refused_variables; i++)
+        if (strcmp(item->name, refused_variables[i][0]) == 0)
+            return node_key_err(
+                n, e, "'%s' cannot be set here; %s", item->name, refused_variables[i][1]);
     return true;
 }
 

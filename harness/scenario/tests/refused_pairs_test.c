@@ -104,6 +104,9 @@ static void refuses_what_does_not_fit_together(void **state)
         {HEAD LOAD "collector: {env: {MAILROOM_BATCH_LIMIT: 5}}\n",
             "x.yaml:6:19: collector.env: 'MAILROOM_BATCH_LIMIT' cannot be set here; it is made "
             "from collector.batch_limit"},
+        {HEAD LOAD "collector: {env: {MAILROOM_DAILY: 5}}\n",
+            "x.yaml:6:19: collector.env: 'MAILROOM_DAILY' cannot be set here; what waits for "
+            "tomorrow would count as lost; use MAILROOM_BUDGET"},
         {HEAD LOAD "collector: {dequeue: leased, env: {MAILROOM_DEQUEUE: shared}}\n",
             "x.yaml:6:54: collector.env.MAILROOM_DEQUEUE: 'shared' is not what collector.dequeue "
             "says: 'leased'"},
