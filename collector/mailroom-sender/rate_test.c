@@ -58,6 +58,16 @@ static void without_a_rate_nothing_waits(void **state)
     assert_false(rate_spent(&r, 0));
 }
 
+static void at_a_rate_near_zero_the_next_waits_long(void **state)
+{
+    struct rate r;
+
+    rate_init(&r, 1e-300, 1, 0, 7);
+    assert_int_equal(rate_next_ns(&r, 7), 7);
+    assert_true(rate_count(&r, 7, 0, &e));
+    assert_true(rate_next_ns(&r, 7) > 365 * (int64_t)86400 * NS_PER_S);
+}
+
 static void a_day_outlives_the_sender(void **state)
 {
     char path[] = "/tmp/sender-rate.XXXXXX";
@@ -95,6 +105,7 @@ int main(void)
         cmocka_unit_test(no_window_sees_more),
         cmocka_unit_test(waits_no_longer_than_it_must),
         cmocka_unit_test(without_a_rate_nothing_waits),
+        cmocka_unit_test(at_a_rate_near_zero_the_next_waits_long),
         cmocka_unit_test(a_day_outlives_the_sender),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ void append_markdown(struct buf *out, const char *text)
     for (const char *at = text; *at; at++) {
         if (acts_in_markdown(text, at))
             buf_append_char(out, '\\');
-        buf_append_char(out, *at);
+        buf_append_char(out, *at == '\n' ? ' ' : *at);
     }
 }
 

@@ -76,6 +76,7 @@ static void markdown_shows_the_text_unchanged(void **state)
         {"at https://a.b/c_d: e", "at https\\://a.b/c\\_d: e"},
         {"www.a_b.c", "www\\.a\\_b.c"},
         {"a_b@c.d", "a\\_b@c.d"},
+        {"a\n# b", "a # b"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -68,7 +68,7 @@ static void put_details(const struct suite *s, const struct suite_run *r, struct
     (void)s;
     buf_printf(out, "\n<details><summary>%s: %s</summary>\n\n", r->scenario, suite_run_name(r));
     if (r->why[0]) {
-        append_escaped(out, r->why);
+        append_markdown(out, r->why);
         buf_append_char(out, '\n');
     }
     // A page that is too long would be refused as a whole, so the remaining runs are only named.
@@ -100,7 +100,7 @@ static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_r
         put_name(s, r, out);
         if (r->why[0]) {
             buf_append_str(out, ": ");
-            append_escaped(out, r->why);
+            append_markdown(out, r->why);
         }
         buf_append_char(out, '\n');
     }
