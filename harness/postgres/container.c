@@ -134,8 +134,7 @@ static bool find_image(struct container *c, struct err *e)
                 return true;
         }
     }
-    // Once an engine has answered, an image that is neither here nor can be pulled is the one
-    // reason to skip.
+    // A missing image is a reason to skip, as a missing engine is.
     e->kind = ERR_SKIP;
     return err_prefix(e,
         "the image %s is not here and cannot be pulled (without a registry, 'ci/postgres-image' "
@@ -203,8 +202,8 @@ static void container_fetch_log(struct server *s)
 {
     struct container *c = s->state;
 
-    // After a failure there is no log any more, because a log with a gap would lead to wrong
-    // counts.
+    // After a failure, copies no more: a run that began with the failed copy does not know where
+    // its own lines begin, and would count those of earlier runs.
     if (*c->log && !engine_log(c->engine, c->name, c->log))
         *c->log = '\0';
     s->log_path = *c->log ? c->log : NULL;

@@ -244,7 +244,7 @@ bool durability_prove(const struct server *s, PGconn *admin, enum durability wan
     *proof = (struct durability_proof){0};
     if (only_settings_visible && declare_durable(admin, settings, proof, e))
         return true;
-    // With wrong settings it goes on as after a failed proof: the scenario may waive the proof.
+    // Wrong settings are treated as a failed proof, which the scenario may waive.
     proof->durable =
         !only_settings_visible && check_server_settings(admin, settings, proof, e) &&
         (s->data_dir ? probe_here(s->data_dir, proof, e) : probe_there(s, admin, proof, e));

@@ -8,7 +8,7 @@
 #include "postgres/provider.h"
 
 struct durability_proof {
-    char filesystem[32]; // such as "ext4"; "" when the data is on another machine
+    char filesystem[32]; // such as "ext4"; "" when only the server's settings can be seen
     int64_t fsync_ns;    // cost of one 8 KiB write + fdatasync: the median, or dd's mean
     char settings[160];  // such as "fsync=on full_page_writes=on synchronous_commit=on"
     bool durable;        // true: proved; false: the proof was waived or failed, or the server's

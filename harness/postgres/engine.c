@@ -109,8 +109,8 @@ void engine_name(char name[ENGINE_NAME_MAX], const char *unique)
         process_started(getpid()), unique);
 }
 
-// Removes the containers or volumes that killed runs left: runs `removal`, a command of the engine,
-// for each of the names, one a line, whose process is gone.
+// Removes the containers or volumes that killed runs left. `names` has one a line; `removal` is the
+// engine's command that removes one. Spares those whose process still runs.
 static void remove_leftovers(const char *engine, char *names, const char *const *removal)
 {
     char text[512], *line;

@@ -23,7 +23,6 @@ static struct presence_open *find_open_transaction(struct presence *p, const cha
 // longer.
 static void extend_hold(struct presence *p, struct presence_open *o, uint32_t pid, int64_t at_ns)
 {
-    // o->hold is 1 + the index of its hold; 0: it has none yet.
     if (o->hold == 0) {
         if (p->hold_count == PRESENCE_HOLDS_MAX)
             return;
@@ -62,8 +61,8 @@ void presence_end_look(struct presence *p, const struct presence_look *look)
     size_t kept = 0;
 
     for (size_t i = 0; i < p->open_count; i++) {
-        // After a look that failed, nobody knows whether a transaction of the look before it went
-        // on.
+        // A failed look forgets all, because the time in which the server did not answer must not
+        // count as held open by the collector.
         bool seen = look && p->open[i].seen;
         p->open[i].seen = false;
         if (seen)

@@ -14,9 +14,9 @@ struct presence_look {
 
 // A transaction, prepared or not, that stayed open though nothing in the server held it up.
 struct presence_hold {
-    int64_t from_ns, until_ns; // times of the first look that saw it open, or the last that saw it
-                               // held up, and of the last look that saw it open
-    uint32_t pid;              // pid of the transaction's backend; 0: it is a prepared transaction
+    int64_t from_ns;  // time of the first look that saw it open, or of the last that saw it held up
+    int64_t until_ns; // time of the last look that saw it open
+    uint32_t pid;     // pid of the transaction's backend; 0: it is a prepared transaction
 };
 
 #define PRESENCE_OPEN_MAX 64

@@ -25,7 +25,7 @@ enum server_stop {
     SERVER_STOP_FAST,      // SIGINT: open transactions are rolled back, and a checkpoint is written
     SERVER_STOP_IMMEDIATE, // SIGQUIT: the server recovers at its next start, as after a crash
     SERVER_STOP_KILL,      // SIGKILL of every process
-    SERVER_STOP_POWER,     // all processes are killed, and what was not flushed is gone
+    SERVER_STOP_POWER,     // all processes are killed, and unflushed writes may be lost
 };
 
 // The faults of a cluster that elects its own leader.
@@ -39,7 +39,7 @@ enum cluster_fault {
 // What a fault of the cluster did.
 struct failover {
     int64_t served_ns;     // when another member was seen to take writes; 0: nobody waited for that
-    bool lost_known;       // true: the old leader's WAL was compared with the new one's timeline
+    bool lost_known;       // true: it is known whether commits of the old leader are lost
     int64_t first_lost_ns; // time of the first commit of the old leader that is lost; 0: none
     char text[160];        // the evidence, in words
 };
@@ -63,7 +63,7 @@ struct provider {
     MUST_USE bool (*promote)(struct server *s, struct err *e);
     // strike carries out the fault on the cluster. If the leader is to change, it returns when
     // another member takes writes. mend undoes the fault, and returns when the cluster takes
-    // writes. NULL: the server is no cluster.
+    // writes. strike is NULL for a server that is no cluster; mend, too, if no fault needs it.
     MUST_USE bool (*strike)(
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     MUST_USE bool (*mend)(

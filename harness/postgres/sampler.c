@@ -265,7 +265,6 @@ static void take_sample(void *arg, int64_t due_ns)
     pid_t pids[COLLECTORS_MAX];
 
     (void)due_ns;
-    // Take the processes first: they are counted even while the server is away.
     usage_begin(&s->usage);
     size_t collectors = s->config.collectors(s->config.arg, pids, COLLECTORS_MAX);
     for (size_t i = 0; i < collectors; i++) {

@@ -38,7 +38,7 @@ struct sampler_config {
     const atomic_int *outer_pid;
     const char *collector_role, *load_role;
     // Fills in the pids of the collector's processes, at most max, and returns their number. The
-    // sampler's thread calls it, and, when that thread has ended, sampler_stop.
+    // sampler's thread calls it; sampler_stop does so once more when that thread has ended.
     size_t (*collectors)(void *arg, pid_t *pids, size_t max);
     void *arg;
 };

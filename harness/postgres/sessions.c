@@ -40,9 +40,9 @@ static void add_login(struct logins *l, const char *line)
     l->items[l->count++] = (struct login){sessions_line_ns(line), log_line_pid(line)};
 }
 
-// Drops a login if this line says that its client was gone already. The server lets in a client
-// whose connection was cut meanwhile, and notices the cut only when it reads the client's first
-// statement. That was no session.
+// Drops a login, as no session, if this line says that its client was gone already. The server lets
+// in a client whose connection was cut meanwhile, and notices the cut only when it reads the
+// client's first statement.
 static void drop_cut_login(struct logins *l, const char *line)
 {
     const int64_t soon_ns = 50 * NS_PER_MS; // a session that lasted longer was a real one

@@ -62,7 +62,7 @@ bool target_init(struct target *t, const char *conninfo, struct err *e)
     conn = PQconnectStart(conninfo);
     t->options = conn ? PQconninfo(conn) : NULL;
     t->user = target_value(t, "user");
-    // Only if libpq could not find out what it adds, such as a service, there is no user.
+    // libpq adds a user itself, unless it cannot read what it should add, such as a service.
     if (t->options && !t->user) {
         sql_fail(conn, NULL, "the conninfo names no user", e);
         e->kind = ERR_USAGE;
@@ -148,10 +148,10 @@ bool target_one_of(
             return false;
         append_pair(out, lists[i], part);
     }
-    // One port may stand for all hosts.
     bool listed = target_value(t, "host") || target_value(t, "hostaddr");
     const char *ports = target_value(t, "port");
-    if (copy_list_part(ports, strchr(ports ? ports : "", ',') ? n : 0, port, sizeof port) && *port)
+    bool one_for_all = !ports || !strchr(ports, ',');
+    if (copy_list_part(ports, one_for_all ? 0 : n, port, sizeof port) && *port)
         append_pair(out, "port", port);
     append_pair(out, "target_session_attrs", "any");
     // A conninfo that names no host leads to one server, number 0.

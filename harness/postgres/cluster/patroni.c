@@ -82,7 +82,7 @@ static bool find_places(struct patroni *p, struct err *e)
 }
 
 // Makes the folder of HAProxy's socket, and lets the user of --as, who runs the collectors, connect
-// there: the members ask whoever comes that way for a password.
+// there. That is safe: the members ask everybody who comes through HAProxy for a password.
 static bool make_proxy_folder(struct patroni *p, struct err *e)
 {
     struct other_user other;
@@ -162,8 +162,8 @@ static bool set_password(const struct patroni *p, const char *data, struct err *
     bool ok =
         write(in[1], sql, (size_t)len) == len || err_sys(e, ERR_SYSTEM, "cannot write to a pipe");
     close(in[1]);
-    // A single-user server listens nowhere, so nobody can connect before there is a password. By
-    // itself it ends with 0 after an SQL error, too.
+    // A single-user server listens nowhere, so nobody can connect before there is a password.
+    // Without exit_on_error it would end with 0 even after an SQL error.
     spec.argv = (const char *const[]){
         program, "--single", "-c", "exit_on_error=on", "-D", data, "postgres", NULL};
     spec.uid = p->user.uid;
@@ -319,29 +319,31 @@ static bool patroni_settle(struct server *s, struct err *e)
 
 // --- a cluster that is left running ------------------------------------------------------
 
-// Waits at most 10 s until the leash has taken the signal that was sent and sleeps again. False
-// when it has not.
+// True when no signal is pending for the leash, and it sleeps, so it handles none either.
+static bool is_leash_idle(pid_t leash)
+{
+    char path[64], line[256];
+    unsigned long long pending = 1;
+    struct process_stat stat;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)leash);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        sscanf(line, "ShdPnd: %llx", &pending);
+    if (file)
+        fclose(file);
+    return !pending && process_stat(leash, &stat) && stat.state == 'S';
+}
+
+// Waits at most 10 s until the leash has handled the signal that was sent. False when it has not.
 static bool wait_for_leash(pid_t leash)
 {
     int64_t deadline_ns = clock_now_ns() + keep_limit_ns;
-    char path[64], line[256];
-    unsigned long long pending = 1;
+    bool idle;
 
-    while (pending && clock_now_ns() < deadline_ns) {
-        snprintf(path, sizeof path, "/proc/%d/status", (int)leash);
-        FILE *file = fopen(path, "re");
-        struct process_stat stat;
-        while (file && fgets(line, sizeof line, file))
-            sscanf(line, "ShdPnd: %llx", &pending);
-        if (file)
-            fclose(file);
-        if (!pending && process_stat(leash, &stat) && stat.state == 'S')
-            break;
-        // The signal is still pending, or the leash still handles it.
-        pending = 1;
+    while (!(idle = is_leash_idle(leash)) && clock_now_ns() < deadline_ns)
         usleep(1000);
-    }
-    return !pending;
+    return idle;
 }
 
 // Makes the leashes and their programs survive us, and appends to `out` how to reach and how to

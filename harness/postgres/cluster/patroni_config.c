@@ -16,9 +16,8 @@ const char *patroni_member(int member, char name[8])
     return name;
 }
 
-// Returns the server's settings. Of two values for a setting the later one counts, so those of the
-// scenario come last. Patroni keeps the settings that must be the same on all members in its store,
-// so they are given there.
+// Returns the server's settings; those of the scenario replace ours. All go into Patroni's store,
+// because Patroni takes the settings that must be the same on all members only from there.
 static json_t *parameters_json(const struct patroni_layout *l)
 {
     json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",

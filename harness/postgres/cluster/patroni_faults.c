@@ -116,8 +116,7 @@ static bool cut_leader_off(struct server *s, struct failover *out, struct err *e
     return await_promotion(s, p->cut_off, timeline, "was cut off", out, e);
 }
 
-// Kills the store. The leader is stored first, because the leader after the fault is compared with
-// it (restore_store).
+// Kills the store. Notes the leader first, with which restore_store compares the one after it.
 static bool kill_store(struct server *s, struct failover *out, struct err *e)
 {
     struct patroni *p = s->state;
@@ -157,8 +156,8 @@ static bool revive_member(struct server *s, struct err *e)
     return member < 0 || parts_start(p, (enum patroni_part)member, e);
 }
 
-// Ends a cut, and fails when the cut was not real: it must have dropped packets, and the leader
-// that was cut off must have stepped down by itself. Otherwise two members took writes at once, a
+// Ends a cut. Fails when the cut dropped no packet, so that it cut nothing. Also fails when the
+// leader that was cut off has not stepped down by itself: then two members took writes at once, a
 // split brain.
 static bool heal_cut(struct server *s, struct failover *out, struct err *e)
 {

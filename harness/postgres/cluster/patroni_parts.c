@@ -104,8 +104,8 @@ static void add_file(struct command_line *c, const char *dir, const char *name)
 
 static void add_etcd_words(struct command_line *c, const struct patroni *p)
 {
-    // Peers of etcd need no password. This etcd has none, so their address is a socket in the
-    // working folder, which nobody else can reach.
+    // etcd asks its peers for no password. This etcd has no peers, so it listens for them at a
+    // socket in the working folder, which nobody else can reach.
     static const char peers[] = "unix://peers:1", cluster[] = "default=unix://peers:1";
     char *clients = take_text_room(c);
     size_t size = sizeof c->texts[0];

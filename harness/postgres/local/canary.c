@@ -75,8 +75,8 @@ bool canary_write_flushed(struct canary *c, const char *dir, struct err *e)
     c->marks = 0;
     c->mark[0] = '\0';
     fill_canary(&content, c);
-    // A direct write passes the kernel's page cache and reaches the disk at once. So only the flush
-    // decides whether a cut can take it.
+    // A direct write bypasses the kernel's page cache and reaches the disk at once. So only the
+    // flush decides whether a cut can take it.
     return write_canary_file(dir, flushed, O_DIRECT, true, &content, e);
 }
 

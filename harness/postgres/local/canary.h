@@ -11,8 +11,8 @@
 
 struct canary {
     unsigned turn;  // number of writes of the first file, so that each differs from the one before
-    unsigned marks; // number of marks drawn since then, so that each write of the second file
-                    // differs, too
+    unsigned marks; // number of marks drawn since the first file was last written, so that each
+                    // write of the second file differs, too
     char mark[CANARY_MARK + 1];
 };
 

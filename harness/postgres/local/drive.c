@@ -140,7 +140,7 @@ void drive_end(struct drive *d)
 {
     if (d->fuse >= 0)
         close(d->fuse);
-    // A program that has not served a request yet ends when its socket is closed.
+    // If the file was never mounted, the program ends when its socket is closed.
     if (d->control >= 0)
         close(d->control);
     if (d->pid > 0 && !process_wait(d->pid, clock_now_ns() + end_limit_ns, NULL))

@@ -16,8 +16,8 @@ struct server_user {
 // else nobody. ERR_SKIP if there is neither.
 MUST_USE bool template_user(struct server_user *user, struct err *e);
 
-// Finds the folder of initdb and postgres: $PG_BINDIR, the newest /usr/lib/postgresql/*/bin,
-// /usr/pgsql-*/bin, then PATH. ERR_SKIP when there is none; ERR_USAGE when PG_BINDIR has none.
+// Finds the folder of initdb and postgres: $PG_BINDIR, else the newest /usr/lib/postgresql/*/bin or
+// /usr/pgsql-*/bin, else in PATH. ERR_SKIP when there is none; ERR_USAGE when PG_BINDIR has none.
 MUST_USE bool template_bindir(char *out, size_t size, struct err *e);
 
 // Makes the folder `data`, which must not exist yet, as a copy of the template. The template is

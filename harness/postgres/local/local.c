@@ -1,6 +1,6 @@
 // The local provider: a cluster of our own under /var/tmp, reached over a Unix socket in a folder
-// that no other user may enter. With --as other users reach the socket, and the server refuses
-// them. No port is opened, except in the run's own network if there is one.
+// that no other user may enter. With --as every user reaches the socket, but the server lets in
+// only that user, its own and root. No port is opened, except in the run's own network, if any.
 #include "postgres/local/local.h"
 
 #include <fcntl.h>
@@ -100,7 +100,7 @@ static bool admit_collector(struct local *l, struct err *e)
 
     if (!other_user(&user, e) || (user.chosen && !admit_other_user(l, &user, e)))
         return false;
-    // The user of --as must not become superuser, over this network as little as over the socket.
+    // The user of --as must become superuser neither over this network nor over the socket.
     return !l->net ||
            write_config(l, "pg_hba.conf", O_APPEND, user.chosen ? run_roles : any_role, e);
 }

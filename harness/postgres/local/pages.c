@@ -120,8 +120,8 @@ static bool is_page_torn(
     }
     // Each change of a page also changes its first sector, which has the place of the change in the
     // WAL.
-    bool header = memcmp(before, after, SECTOR) != 0;
-    return changed > 0 && (!header || new < SECTORS_OF_ROW);
+    bool first_is_new = memcmp(before, after, SECTOR) != 0;
+    return changed > 0 && (!first_is_new || new < SECTORS_OF_ROW);
 }
 
 bool pages_count_torn(struct pages *p, int *torn, struct err *e)

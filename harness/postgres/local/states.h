@@ -20,7 +20,7 @@ MUST_USE bool states_record(struct server *s, int64_t flush_ns, struct err *e);
 // beginning. *count becomes the number of states: one for each flush, and one for the end.
 MUST_USE bool states_begin(struct server *s, uint64_t *count, struct err *e);
 
-// Kills the server that still runs on the state before, and puts the disk into the n-th state,
+// Kills the server if it still runs on an earlier state, and puts the disk into the n-th state,
 // counted from 1: as a power cut at the n-th flush would have left it. `seed` chooses which
 // unflushed sectors it keeps. n must grow from call to call. Afterwards the server may be started.
 MUST_USE bool states_put(

@@ -1,6 +1,6 @@
 -- Every session, with what it waits for. A session whose transaction is open has the name of that
 -- transaction, and whether something in the server holds it up; the last column says whether our
--- rights show this. A prepared transaction counts as a session without a process.
+-- rights show this. A prepared transaction has a row with pid 0.
 SELECT
     pid,
     coalesce(usename, ''),
