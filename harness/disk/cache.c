@@ -25,7 +25,7 @@ void cache_fini(struct cache *c)
 // Makes room for one more write.
 static void make_write_room(struct cache *c)
 {
-    // More than half of the array are evicted writes, so move the others to its start.
+    // When more than half of the array are evicted writes, move the others to its start.
     if (c->first > c->count / 2) {
         memmove(c->items, c->items + c->first, (c->count - c->first) * sizeof *c->items);
         c->count -= c->first;

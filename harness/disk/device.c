@@ -104,8 +104,8 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
     struct err unsaid; // not shown: the machine only learns that its write failed
     bool ok = device_read(d, offset, before, length);
 
-    // In a replay, the list of the trial (a server's run on one state) keeps the write instead of
-    // the cache, because all writes of a trial are undone before the next state.
+    // In a replay, the write goes into the list of the trial (a server's run on one state) and not
+    // into the cache, because all writes of a trial are undone before the next state.
     if (ok && d->replay) {
         ok = replay_remember(d->replay, offset, length, before, data);
     } else if (ok) {

@@ -86,7 +86,7 @@ void device_empty_cache(struct device *d);
 
 // Makes the power go as soon as the cache holds the write that ends with `canary` and at least
 // `least` sectors that contain `word`. A flush takes them out of the cache, and so do later writes
-// that need the room; if the canary goes, the power does not go until the device is armed again.
+// that need the room; once the canary is out, the power stays on until the device is armed again.
 // `seed` decides what device_power_on leaves of the cache.
 void device_arm(
     struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word);

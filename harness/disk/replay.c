@@ -11,7 +11,8 @@
 struct replay {
     FILE *record;
     uint64_t flushed;   // number of the flush whose state the disk is in; 0: none yet
-    struct cache trial; // all writes since then: those that made the state, then the server's
+    struct cache trial; // the writes to undo before the next state: first those that made the
+                        // state, then the server's
     size_t chosen;      // how many of these writes made the state
     size_t *flushes;    // owned; for each flush of the trial: how many writes of `trial` came
                         // before it

@@ -16,10 +16,9 @@ struct replay;
 MUST_USE bool replay_begin(struct device *d, uint64_t *flushes, struct err *e);
 void replay_free(struct replay *r);
 
-// Puts the device into the state at the n-th flush, counted from 1. The image has all that the
-// flushes before it made durable, and a part of the writes since then, which the seed chooses.
-// `at_ns` is when the flush was answered; the cut comes just before that. *left gets how many of
-// these writes there were, and how much of them is left.
+// Puts the device into the state at the n-th flush, counted from 1. The image has all writes before
+// flush n - 1, and a part of those between it and flush n, which the seed chooses. *left counts
+// these and what is left of them. `at_ns` is when flush n was answered; the cut comes just before.
 MUST_USE bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left,
     int64_t *at_ns, struct err *e);
 
