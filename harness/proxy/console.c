@@ -185,7 +185,7 @@ static bool parse_for(struct words *w, struct order *o, struct err *e)
     w->at++;
     if (!units_duration(current_word(w), &o->for_ns, e))
         return err_prefix(e, "%s: for", orders[o->id].name);
-    // An order without a time would last until it is undone.
+    // A for_ns of 0 means that the order lasts until heal.
     if (o->for_ns == 0)
         return err_set(e, ERR_USAGE, "%s: for: TIME is above 0", orders[o->id].name);
     w->at++;

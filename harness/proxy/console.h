@@ -28,7 +28,7 @@ struct order {
     int64_t by_ns, jitter_ns; // delay: how much later bytes pass; slice: by_ns is the pause
     double rate;              // throttle: bytes per second
     int64_t bytes;            // limit-data, slice
-    bool drop;                // heal: drop the withheld bytes and reset their connections
+    bool drop;                // heal: reset all connections, so that withheld bytes are lost
     enum fault_direction direction;
     enum cut_side side;
     int n;
@@ -49,12 +49,12 @@ struct console {
     int64_t undo_ns[ORDER_COUNT]; // time at which each order is undone; 0: it is not at work;
                                   // CLOCK_NEVER: until heal
     struct order cut;             // the cut that was ordered and not reached yet
-    bool cutting, warned; // cutting: `cut` waits for its message; warned: since it was ordered, an
-                          // encrypted connection was reported
+    bool cutting;                 // `cut` waits for its message
+    bool warned; // it was reported that an encrypted connection may hide the message of `cut`
     struct order half_open;
 };
 
-// Carries out an order, after what console_tick does. Ignores ORDER_QUIT, which the caller must
+// Does what console_tick does, then carries out an order. Ignores ORDER_QUIT, which the caller must
 // obey.
 void console_apply(struct console *c, const struct order *o, int64_t now_ns);
 
