@@ -59,7 +59,7 @@ static void examine_schema(struct patient *p)
 // Examines whether gen_random_bytes, which makes the secrets, is there or can be created.
 static void examine_pgcrypto(struct patient *p)
 {
-    bool there, creatable, trusted;
+    bool there, creatable, run_can_create;
 
     if (!ask_yes_no(p, "SELECT to_regproc('gen_random_bytes') IS NOT NULL", &there) ||
         !ask_yes_no(p,
@@ -71,11 +71,11 @@ static void examine_pgcrypto(struct patient *p)
             "SELECT EXISTS (SELECT FROM pg_available_extension_versions AS v, pg_roles AS r"
             " WHERE v.name = 'pgcrypto' AND r.rolname = current_user"
             " AND (r.rolsuper OR v.trusted))",
-            &trusted))
+            &run_can_create))
         return;
-    // A run creates the extension in a database that it owns, which it may do if the extension is
-    // trusted. If the extension is not, the finding concerns a run, too.
-    if (!trusted && !there)
+    // A run creates the extension in a database of its own. If it cannot, a missing extension
+    // concerns the run, too.
+    if (!run_can_create && !there)
         p->concern = CONCERNS_BOTH;
     // Someone else may have created the extension, so the right to create it matters only if it is
     // missing.
@@ -188,11 +188,11 @@ static void examine_functions(struct patient *p)
             " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
             " 'cursors', 'owners', 'deliveries', 'budgets', 'attempts', 'runs', 'dead_letters']) "
             "AS t WHERE to_regclass(t) IS NOT NULL"
-            // A dump without rights lost all rights on a table, so one shows that they are there.
+            // A dump without rights loses all rights on a table together, so one stands for all.
             " AND NOT has_any_column_privilege(owner, to_regclass(t), 'SELECT, INSERT')"
             " UNION ALL SELECT name || ' may not call ' || f.proname FROM pg_proc AS f"
-            // Two of the functions that the others call. mailroom_secure() grants all of them at
-            // once.
+            // Two of the functions that the others call stand for all: mailroom_secure() grants all
+            // at once.
             " WHERE f.oid IN (to_regproc('mailroom_walk'), to_regproc('mailroom_untaken'))"
             " AND NOT has_function_privilege(owner, f.oid, 'EXECUTE')) AS w (what)",
             lacks, sizeof lacks) ||
