@@ -67,8 +67,8 @@ static void apply_load(const struct sketch *k, struct scenario *s)
 
     for (size_t i = 0; i < s->load_count; i++) {
         struct load_phase *p = &s->load[i];
-        // Free a phase of which nothing is left here, because the later phases move into its place.
-        if (k->spans[i].from_ns == k->spans[i].to_ns) {
+        bool nothing_left = k->spans[i].from_ns == k->spans[i].to_ns;
+        if (nothing_left) { // free the phase now: later phases move into its place
             free(p->name);
             free(p->file);
             free(p->trace_ns);

@@ -1,11 +1,11 @@
 // Makes candidates for the search. Each takes something away from the best sketch so far.
 //
 // Shorter loads are tried first, beginning with the shortest: they cost the least time, and make
-// all later runs shorter. Three parts of the load are tried: the beginning, the time around the
-// first fault, and the end, because a failure needs a fault and the load beside it. Faults are
-// taken away by delta debugging (Zeller's ddmin), which finds a minimal set in a number of runs
-// that is quadratic at worst and mostly near linear. Everything else is halved or left out, one
-// thing at a time.
+// all later runs shorter. Three parts of the load are tried: first the time around the first fault,
+// because a failure mostly needs a fault and the load beside it, then the beginning and the end.
+// Faults are taken away by delta debugging (Zeller's ddmin), which finds a minimal set in a number
+// of runs that is quadratic at worst and mostly near linear. Everything else is halved or left out,
+// one thing at a time.
 #include "shrink/search.h"
 
 static const int64_t shortest_ns = 200 * NS_PER_MS; // shortest load that is tried

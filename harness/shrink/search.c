@@ -157,7 +157,7 @@ struct confirmation search_confirm(struct search *s, int times)
         if (s->stopped || best.failed == times)
             break;
     }
-    // None failed again. The smallest did fail once during the search, and that counts, too.
+    // If none failed again, the one failure of the smallest during the search counts, too.
     if (best.asked > 0 && best.failed == 0)
         best = (struct confirmation){.asked = best.asked + 1, .failed = 1};
     // The chosen sketch becomes the last one, which is what search_best returns.

@@ -13,8 +13,8 @@
 // A sketch describes a smaller form of a scenario whose run broke an invariant: which stretches of
 // its phases and which of its planned faults are left, and limits on everything else.
 //
-// A sketch only says what was taken away, so a smaller sketch is made by taking away more.
-// sketch_apply makes a scenario of a sketch. All functions are pure.
+// A smaller sketch is made by taking away more. sketch_apply makes a scenario of a sketch. All
+// functions are pure.
 
 // The scenario and the plan from which all sketches of a search are made.
 struct whole {

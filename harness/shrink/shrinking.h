@@ -1,5 +1,5 @@
-// The state of one call of `mailproof shrink`: the original run, how candidates are run, and the
-// files that are written at the end.
+// The state of one call of `mailproof shrink`, how it begins, and the files that it writes at the
+// end.
 #pragma once
 
 #include "options/options.h"
@@ -44,7 +44,8 @@ struct shrinking {
 MUST_USE bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e);
 void shrinking_fini(struct shrinking *h);
 
-// The oracle of search.h: runs the candidate. `context` is the struct shrinking.
+// The oracle of search.h: runs the candidate. `context` is the struct shrinking. It is defined in
+// cli/cli_shrink.c.
 enum answer shrinking_ask(void *context, const struct sketch *k);
 
 // Writes the small scenario to `output`, and the recorded arrivals that belong to it beside it.

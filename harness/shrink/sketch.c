@@ -54,7 +54,7 @@ int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fa
 
     for (size_t i = 0; i < s->load_count; i++) {
         const struct span *span = &k->spans[i];
-        bool last = i + 1 == s->load_count; // a fault at the end of the load counts from here
+        bool last = i + 1 == s->load_count; // a fault at the load's end belongs to the last phase
         if (at_ns < s->load[i].for_ns || last) {
             bool inside =
                 span->to_ns > span->from_ns && at_ns >= span->from_ns && at_ns <= span->to_ns;
