@@ -14,7 +14,7 @@
 #include "scenario/scenario.h"
 
 // The rate at which a closed loop is planned, in tokens per second: more than a server is expected
-// to commit. The load of one that commits more ends before its phase does.
+// to commit. If the server commits more, the load ends before its phase does.
 #define ARRIVALS_CLOSED_PER_S 50000
 
 struct arrivals_source {

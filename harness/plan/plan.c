@@ -9,9 +9,7 @@
 #include "plan/arrivals.h"
 #include "plan/rng.h"
 
-// The choices that draw random numbers. In each phase, each choice has a stream of random numbers
-// of its own: rng_init makes it from the scenario's seed and the stream's number. So a changed
-// share, or a changed phase, leaves all other choices as they were.
+// The choices that draw random numbers, each from a stream of its own in each phase (rng_init).
 enum stream {
     STREAM_ARRIVALS,
     STREAM_ROLLBACK,
@@ -33,11 +31,11 @@ enum stream {
 // so that a choice which is added later does not change the plans of old seeds.
 #define STREAMS_PER_PHASE 32
 
-// The first stream number of the backlogs, above those of all phases and all faults (FAULT_STREAMS
+// The first stream number of the backlog, above those of all phases and all faults (FAULT_STREAMS
 // in plan_faults.c).
 #define BACKLOG_STREAMS (1u << 21)
 
-// A token changes at most this long after its insert, even if the batch timeout is longer.
+// A change waits at most this long after the insert, even if the batch timeout is longer.
 static const int64_t change_within_max_ns = NS_PER_S;
 
 // A code is the token's number modulo this. So two tokens of one account have different codes if
@@ -54,7 +52,7 @@ struct maker {
     const struct load_phase *phase;
     uint8_t phase_index;
     int64_t phase_start_ns;
-    int64_t change_within_ns;         // longest time between an insert and its planned change, ns
+    int64_t change_within_ns;         // longest wait before a change, and before its second half
     struct rng streams[STREAM_COUNT]; // of the present phase, or of its backlog
     uint32_t recent[RECENT_ACCOUNTS]; // accounts of this phase that may get a further token
     size_t recent_count;
@@ -76,7 +74,7 @@ bool plan_make(struct plan *p, const struct scenario *s, struct err *e)
     for (size_t i = 0; ok && i < s->load_count; i++) {
         m.phase = &s->load[i];
         m.phase_index = (uint8_t)i;
-        // The backlog comes first, because it fills m.streams with streams of its own.
+        // This comes before the load, whose streams then replace the backlog's in m.streams.
         if (s->load[i].backlog > 0)
             ok = add_backlog(&m, s->seed, e);
         for (size_t stream = 0; stream < STREAM_COUNT; stream++)
@@ -164,10 +162,8 @@ void plan_names(
 
 bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE])
 {
-    bool own = !p->accounts || p->accounts[token] == ACCOUNT_OWN;
-
     snprintf(code, PLAN_CODE_SIZE, "%05u", token % CODES);
-    return !own;
+    return !plan_has_own_account(p, token);
 }
 
 uint32_t plan_token_with_code(
@@ -175,7 +171,7 @@ uint32_t plan_token_with_code(
 {
     char digits[PLAN_CODE_SIZE] = "";
 
-    if (!p->accounts || account >= p->token_count || p->accounts[account] == ACCOUNT_OWN ||
+    if (account >= p->token_count || plan_has_own_account(p, account) ||
         code_len != PLAN_CODE_SIZE - 1)
         return account;
     memcpy(digits, code, code_len);
@@ -255,7 +251,8 @@ static enum token_kind draw_kind(struct maker *m)
     bool conflict =
         draw_share(m, STREAM_CONFLICT, phase->insert == INSERT_UPSERT ? conflict_share : 0);
 
-    // Two bits of the variant are used, so that the two choices are independent.
+    // This choice and the next one each take a bit of their own. With one bit for both, the second
+    // would always have the same result.
     if (unsendable && phase->names == NAMES_HOSTILE && variant / 2 % 2 == 0)
         return TOKEN_BAD_NAME;
     if (unsendable)
@@ -291,7 +288,7 @@ static enum change_kind draw_change(struct maker *m)
     return kind;
 }
 
-// Draws a time between 0 and the longest wait before a change, m->change_within_ns.
+// Draws a time between 0 and m->change_within_ns.
 static int64_t draw_wait_ns(struct maker *m, enum stream stream)
 {
     return (int64_t)(rng_uniform(&m->streams[stream]) * (double)m->change_within_ns);
@@ -302,9 +299,9 @@ static bool shares_accounts(const struct load_phase *phase)
     return phase->tokens_per_account > 1;
 }
 
-// Returns the account of a recovery token: a new one, or one of the last RECENT_ACCOUNTS that the
-// phase has made. So some tokens of an account wait together, and others come later. An account is
-// named by its first token. A token gets a new account with probability 1 / tokens_per_account.
+// Returns the account of a recovery token: a new one, with probability 1 / tokens_per_account, or
+// one of the last RECENT_ACCOUNTS that the phase has made, at random: so some tokens of an account
+// wait together, and others come later. An account is named by its first token.
 static uint32_t draw_account(struct maker *m, uint32_t token)
 {
     struct rng *rng = &m->streams[STREAM_ACCOUNT];
@@ -312,7 +309,7 @@ static uint32_t draw_account(struct maker *m, uint32_t token)
     size_t choice = rng_below(rng, RECENT_ACCOUNTS);
     uint32_t *recent = &m->recent[choice < m->recent_count ? choice : 0];
 
-    // Further away, a token's code could equal that of another token of the account.
+    // A token CODES or more behind the first could have the code of another token of the account.
     if (again && token - *recent < CODES)
         return *recent;
     // The new account takes a free place among the recent ones, or that of an older account.
@@ -338,9 +335,9 @@ static void add_account(struct maker *m, uint32_t token)
         p->accounts[token] = draw_account(m, token);
 }
 
-// Draws a change for every token, but adds it only if the token would be delivered, waits during
-// the load, and shares its account with no other token, which would change, too. So what becomes of
-// one token does not shift the draws of those after it.
+// Draws a change for every token, so that a token without one does not shift the draws of those
+// after it. Adds the change if the token would be delivered and waits during the load, but not in a
+// shared account, whose other tokens would change, too.
 static void add_change(struct maker *m, const struct plan_txn *txn, uint32_t token)
 {
     struct plan *p = m->plan;
@@ -349,9 +346,9 @@ static void add_change(struct maker *m, const struct plan_txn *txn, uint32_t tok
         .token = token,
         .kind = (uint8_t)draw_change(m)};
 
-    if (change.kind == CHANGE_KINDS || !token_kind_deliverable(p->kinds[token]) ||
-        (p->accounts && p->accounts[token] != ACCOUNT_OWN) ||
-        (txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)))
+    bool delivered = token_kind_deliverable(p->kinds[token]) && !(txn->flags & TXN_ROLLBACK);
+    if (change.kind == CHANGE_KINDS || !delivered || (txn->flags & TXN_BACKLOG) ||
+        !plan_has_own_account(p, token))
         return;
     if (txn->flags & TXN_HOLD)
         change.at_ns += m->phase->hold_for_ns;

@@ -146,11 +146,17 @@ static inline size_t plan_backlog_txns(const struct plan *p)
     return count;
 }
 
+// True when no other token can have this token's account.
+static inline bool plan_has_own_account(const struct plan *p, uint32_t token)
+{
+    return !p->accounts || p->accounts[token] == ACCOUNT_OWN;
+}
+
 // Returns the token whose number names this token's account: the first token of a shared account,
 // otherwise the token itself.
 static inline uint32_t plan_account(const struct plan *p, uint32_t token)
 {
-    return p->accounts && p->accounts[token] != ACCOUNT_OWN ? p->accounts[token] : token;
+    return plan_has_own_account(p, token) ? token : p->accounts[token];
 }
 
 // Returns the shape of an account's names. `account` is what plan_account returns for a token of

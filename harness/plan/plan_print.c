@@ -91,8 +91,7 @@ static void print_txn(struct printer *pr, const struct plan_txn *t, size_t index
         buf_printf(pr->out, "-%" PRIu32, t->first_token + t->rows - 1);
     buf_append_str(pr->out, "  ");
     print_txn_kinds(pr, t);
-    // The other transactions of the loop have no planned time: a connection sends its next one when
-    // the last is answered.
+    // Only a closed loop's first transaction is printed (next_printed). It speaks for the others.
     if (phase->closed && !(t->flags & TXN_BACKLOG))
         buf_printf(pr->out, "  and on, as fast as %d %s can, for %g s", phase->connections,
             NOUN(phase->connections, "connection", "connections"), (double)phase->for_ns / 1e9);
