@@ -145,9 +145,8 @@ static bool write_record_line(struct record *r, const json_t *line, struct err *
            err_sys(e, ERR_SYSTEM, "cannot write %s/%s", r->folder, RECORD_NAME);
 }
 
-// Adds the lines of merged shards to the record. The command has read its options again, which must
-// mean the same here as they did for the shards; for example, a scenario may have been changed
-// meanwhile.
+// Adds the lines of merged shards to the record. False when the command's options mean other work
+// here than they did for the shards, for example because a scenario was changed since then.
 static bool take_merged_lines(
     struct record *r, const struct merged *m, const struct record_head *own, struct err *e)
 {
@@ -168,8 +167,8 @@ static bool take_merged_lines(
     return true;
 }
 
-// Opens the file for writing. An old record is read first and goes on, but for merged shards the
-// file begins anew. `head` is the first line that `h` gives.
+// Opens the file for writing: for merged shards a new one. Otherwise an old record is read first,
+// and new lines are appended to it. `head` is the first line that `h` gives.
 static bool open_record_file(
     struct record *r, const char *folder, const struct record_head *h, json_t *head, struct err *e)
 {
