@@ -90,8 +90,6 @@ static struct failed count_failures(const struct side *s)
             any = any || run->broken[id];
         }
         failed.hits[FAILURE_INCONCLUSIVE] += inconclusive;
-        // A run that is violated without a broken invariant has missed an expectation of its
-        // scenario, or its collector could not be kept running.
         failed.hits[FAILURE_OTHERWISE] += run->verdict == VERDICT_VIOLATED && !any;
         failed.any += inconclusive || run->verdict == VERDICT_VIOLATED;
     }
@@ -128,8 +126,8 @@ static bool fails_more(const struct failed *one, const struct failed *other, siz
 }
 
 // True when the sides cannot differ, because no run failed or all runs failed in the same way. A
-// few inconclusive runs leave this certain: a busy machine makes them on either side, and
-// fails_more has found that neither side has too many.
+// few inconclusive runs do not count: a busy machine makes them on either side, and fails_more has
+// found that neither side has too many.
 static bool fail_alike(const struct comparison *c)
 {
     for (int f = 0; f < FAILURES; f++) {

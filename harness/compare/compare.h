@@ -139,11 +139,11 @@ void curves_print(const struct comparison *c, struct buf *out);
 // Checks whether runs may be compared: they need the same scenario and the same rules. Notes what
 // else differs, such as machine and server. Reads their result folders.
 
-// Compares all runs with the first run of the base. ERR_USAGE names the reason why they cannot be
-// compared: different values in the scenarios (seed, summary, tags, the collector's command,
-// provider and image may differ), different rules, cuts or kills
-// (--every-cut, --every-kill, --every-flush) on one side and ordinary runs on the other. The base
-// must have a run.
+// Compares all runs with the first run of the base, which must be there. ERR_USAGE says why they
+// cannot be compared:
+// - a key of the scenario, other than those of `may_differ` in setup.c, has another value;
+// - a run was judged by other rules;
+// - a run was made in another mode: --every-cut, --every-kill, or neither of them.
 MUST_USE bool setup_check(const struct side *base, const struct side *new, struct err *e);
 
 // Adds a sentence to c->notes for each permitted difference: the seeds of all runs; machine, server

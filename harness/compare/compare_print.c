@@ -51,10 +51,10 @@ static void put_change(const struct compared *row, const char *base, struct buf 
     double high = higher ? row->ratio.high - 1 : 1 - row->ratio.low;
 
     // One side's values are mostly zero or infinite, for example because its runs were
-    // inconclusive. Worse is then lower where more is better, and higher elsewhere.
+    // inconclusive. So the direction comes from the change and not from the ratio.
     if (!is_ratio(ratio)) {
-        buf_printf(out, "beyond measure %s than that of %s",
-            row->more_is_better == (row->change == CHANGE_WORSE) ? "lower" : "higher", base);
+        higher = row->more_is_better == (row->change == CHANGE_BETTER);
+        buf_printf(out, "beyond measure %s than that of %s", higher ? "higher" : "lower", base);
         return;
     }
     buf_printf(
@@ -105,7 +105,7 @@ static void print_compared_failures(const struct comparison *c, const char *inde
                 c->new_failed.hits[f], c->new->count, c->new->name);
     }
     // Ten runs without a failure do not prove that a hundred would have none. The number in "one
-    // run of" is rounded down, but up when at most a quarter is missing to the next whole number.
+    // run of" is rounded down, so that it does not promise too much; but 3.75 and more counts as 4.
     if (c->base_failed.any + c->new_failed.any == 0 && c->base->count > 0 && c->new->count > 0)
         buf_printf(out,
             "%sno run failed; with %zu runs a side, a failure in one run of %.0f could still go "
