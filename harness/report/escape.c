@@ -4,9 +4,8 @@
 
 #include "base/utf8.h"
 
-// True for a character that is shown as it is. XML 1.0 forbids U+FFFE, U+FFFF and, but for the tab
-// and the carriage return, the control characters below a blank, even escaped. A byte that is no
-// UTF-8 comes here as 0.
+// True for a character that is shown as it is. XML 1.0 forbids U+FFFE, U+FFFF and most control
+// characters below a blank, even escaped. A byte that is no UTF-8 comes here as 0.
 static bool is_allowed(uint32_t c)
 {
     return (c >= ' ' || c == '\n') && c != 0xfffe && c != 0xffff;

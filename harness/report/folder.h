@@ -30,7 +30,8 @@ MUST_USE bool folder_find(char out[PATH_MAX], const char *dir, const char *name,
 // Points `latest` to the folder. Call it when the verdict was written; it also sets `judged`.
 MUST_USE bool folder_link_latest(struct folder *f, struct err *e);
 
-// Call it for every folder, at the end. Removes a folder that has neither a verdict nor a log.
+// Ends a folder of folder_make: removes it if it has neither a verdict nor a log. Not for one of
+// folder_open, whose files are the user's.
 void folder_fini(struct folder *f);
 
 // A file that is being written.

@@ -39,8 +39,8 @@ const struct quoted *report_broken_promise(const struct report *r, size_t *at);
 // Writes every file of the result folder, result.json last.
 MUST_USE bool report_write(const struct report *r, struct err *e);
 
-// Appends the command that repeats the run, quoted for a shell. The user must replace CONNINFO in
-// it with the server's conninfo. False when `out` is full.
+// Appends the command that repeats the run, quoted for a shell. For a server that the user had
+// named it has the word CONNINFO, which the user must replace. False when `out` is full.
 bool report_repeat(const struct report *r, struct buf *out);
 // Appends the command for the scenario at `path`. `collector` is the value of --collector, or NULL.
 bool report_repeat_of(

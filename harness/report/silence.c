@@ -1,7 +1,7 @@
 // A silent collector is one that wrote no line at all, or none after some time though tokens went
-// on being committed. Two things tell why: its exits, and the commonest line of its log. Numbers in
-// a line are ignored when lines are counted, because they are mostly times, process numbers and
-// ports.
+// on being committed. The first line of its log that points to a known cause tells why, or else how
+// its processes ended. A reader also gets the log's commonest line and its last ones. Numbers in
+// lines are ignored there, because they are mostly times, process numbers and ports.
 #include "report/silence.h"
 
 #include <ctype.h>
@@ -12,8 +12,7 @@
 
 // Number of bytes of a log that are read, half from its beginning and half from its end.
 #define LOG_MAX (1u << 20)
-// Number of different lines that are counted. In a log that has more, later ones are not the
-// commonest.
+// Number of different lines that are counted. The later ones are left out.
 #define KINDS_MAX 1000
 // When at least this many tokens are newer than the last line, the collector may be silent.
 static const size_t newer_min = 10;
@@ -245,7 +244,8 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
         last = &log->processes[i];
         ended_by_itself++;
     }
-    // A fault may last for the rest of the run.
+    // Each end was planned, and none came at the end of the drain: a fault lasted for the rest of
+    // the run.
     if (!last && last_end_ns < l->drain_end_ns) {
         snprintf(s->cause, sizeof s->cause, "the plan ended it at %.3f s",
             ledger_seconds(l, last_end_ns));

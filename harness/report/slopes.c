@@ -52,8 +52,7 @@ struct span {
     size_t windows;
 };
 
-// Returns the value of a figure in a sample, in the unit of the figure. `at` is where the value
-// lies in the struct.
+// Returns the value of a figure in a sample, in the unit of the figure.
 static double sample_figure(const struct sample *s, enum slope_id id)
 {
     if (figures[id].kind == KIND_LEVEL_KB)
@@ -99,16 +98,18 @@ static void add_slope_point(struct points *p, double x, double y)
     p->y[p->count++] = y;
 }
 
-// True when a figure was measured and has enough points. Memory and descriptors are never 0, so a
-// row of zeros means that they could not be seen, as those of a server on another machine.
+// True when a figure was measured and has enough points.
 static bool is_measured(const struct points *p, enum slope_id id)
 {
-    bool is_there = figures[id].kind == KIND_GROWTH || figures[id].kind == KIND_COLUMN ||
-                    id == SLOPE_DEAD_TUPLES || id == SLOPE_NOTIFY_QUEUE;
+    // All others are memory and descriptors, which are never 0. If all of their points are 0, they
+    // could not be seen, for example because the server is on another machine.
+    bool may_be_zero = figures[id].kind == KIND_GROWTH || figures[id].kind == KIND_COLUMN ||
+                       id == SLOPE_DEAD_TUPLES || id == SLOPE_NOTIFY_QUEUE;
+    bool any_above_zero = false;
 
     for (size_t i = 0; i < p->count; i++)
-        is_there = is_there || p->y[i] > 0;
-    return is_there && p->count >= SLOPE_POINTS_MIN;
+        any_above_zero = any_above_zero || p->y[i] > 0;
+    return (may_be_zero || any_above_zero) && p->count >= SLOPE_POINTS_MIN;
 }
 
 // Fits the slope of a figure to its points, if the figure was measured.

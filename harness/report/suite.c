@@ -126,8 +126,8 @@ const char *suite_run_name(const struct suite_run *run)
     return state_or_verdict_name(run->state, run->verdict);
 }
 
-// Returns the colour of a row by its verdict: green, red or yellow. A row that failed is red, too;
-// another one without a verdict is faint, and the running one has no colour (NULL).
+// Returns the colour of a row: green for a pass, red for violated and failed, yellow for any other
+// verdict. The running row has none (NULL). Rows that wait or were skipped are faint.
 static const char *state_colour(const struct suite_row *r)
 {
     if (r->state == SUITE_FAILED)
@@ -192,8 +192,8 @@ static void put_bar(struct terminal_line *l, double share, size_t width)
     terminal_put(l, NULL, 0, "] ");
 }
 
-// Puts a row of the live table: the name, a bar (with bar_columns 0 none), and how far the running
-// scenario is, or how the others ended.
+// Puts a row of the live table: the name, a bar unless bar_columns is 0, and how far the row's run
+// has come or how the row ended.
 static void put_suite_row(struct terminal_line *l, const struct suite *s, const struct suite_row *r,
     size_t name_columns, size_t bar_columns)
 {

@@ -17,9 +17,8 @@ enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_F
 struct suite_row {
     const char *name;   // borrowed
     int64_t planned_ns; // the length of one run: load and faults
-    int runs, done;     // the number of its runs here, 0 if other shards have all of them, and how
-                        // many are over
-    int passed;         // how many of these passed
+    int runs;           // the number of its runs here; 0: other shards have all of them
+    int done, passed;   // how many of these are over, and how many of those passed
     bool failed;        // at least one of its runs failed
     enum suite_state state;
     enum verdict verdict;                    // worst verdict so far

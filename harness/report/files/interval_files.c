@@ -30,8 +30,9 @@ static void put_latency(struct buf *out, const struct histogram *h)
 }
 
 // Takes the samples before until_ns that no earlier call took. Returns the last of them; NULL:
-// there is none. *before is the sample from which its counters grew: the last one that an earlier
-// call took, or else the first of all; NULL if that is the returned one itself.
+// there is none. *before: the sample to subtract from it, to see what its counters grew by since
+// the earlier calls. This is the last one that they took. If they took none, it is the first of
+// all; NULL when that is the returned one itself.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {
@@ -47,7 +48,7 @@ static const struct sample *sample_of(
 }
 
 // Writes server_up (1) and the server's figures. Counters are written as their growth since
-// `before`; it is empty if the server was away then, or a crash has reset the counters.
+// `before`, or empty if the server was away at `before` or a crash has reset the counters since.
 static void put_counters(struct buf *out, const struct sample *now, const struct sample *before)
 {
     bool comparable = before && before->up && now->commits >= before->commits;

@@ -16,7 +16,6 @@ struct family {
     double factor;
 };
 
-// Returns the name and the unit of a metric in OpenMetrics.
 static struct family family_of(const struct metric *m)
 {
     static const struct {

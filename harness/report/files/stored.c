@@ -74,11 +74,11 @@ static void take_missed(struct stored *s, const json_t *expectations)
     {
         const char *metric = json_string_value(json_object_get(item, "metric"));
         const char *want = json_string_value(json_object_get(item, "want"));
-        // Two kinds are left out though they do not hold: those on a broken invariant, of which
-        // stored_broke writes the count, and those whose figure was not measured.
         const struct metric *m = metric ? metric_find(metric) : NULL;
         if (!m || !want || want[strspn(want, comparison)] || used >= sizeof s->missed)
             continue;
+        // Two kinds are left out though they do not hold: those on a broken invariant, of which
+        // stored_broke writes the count, and those whose figure was not measured.
         if (!s->broken[m->id] && !json_is_true(json_object_get(item, "holds")) &&
             !isnan(s->values[m->id]))
             used += (size_t)snprintf(s->missed + used, sizeof s->missed - used, "%s%s %.40s",

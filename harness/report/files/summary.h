@@ -3,7 +3,7 @@
 
 #include "report/suite.h"
 
-// Writes `out`/summary.md: the counts, then the runs that did not pass, the worst first, then a
-// fold for each of these runs with its own summary, then one fold for the runs that passed and one
-// for those that were skipped.
+// Writes `out`/summary.md: the counts; the runs that did not pass, the worst first; of a soak a row
+// for each hour; a fold for each run that did not pass, with its own summary; one fold for the runs
+// that passed, and one for those that were skipped.
 MUST_USE bool summary_write(const struct suite *s, const char *out, struct err *e);

@@ -14,26 +14,25 @@ struct deliveries {
     uint32_t *from, *at;
 };
 
-// Sorts the deliveries by token; deliveries_fini must follow.
+// Sorts the deliveries by token, one token's in the log's order; deliveries_fini must follow.
 static void deliveries_make(struct deliveries *d, const struct ledger *l)
 {
     const struct subject_log *log = l->log;
     const size_t tokens = l->plan->token_count;
 
-    d->from = memory_zeroed(tokens + 2, sizeof *d->from);
+    d->from = memory_zeroed(tokens + 1, sizeof *d->from);
     d->at = memory_zeroed(log->delivery_count, sizeof *d->at);
-    // The deliveries of t are counted in from[t + 2]. So from[t + 1], once the counts are added up,
-    // is where the part of t begins.
+    // First from[t] is the number of t's deliveries, then the end of their part of `at`.
     for (size_t i = 0; i < log->delivery_count; i++) {
         if (log->deliveries[i].token < tokens)
-            d->from[log->deliveries[i].token + 2]++;
+            d->from[log->deliveries[i].token]++;
     }
-    for (size_t t = 2; t < tokens + 2; t++)
+    for (size_t t = 1; t <= tokens; t++)
         d->from[t] += d->from[t - 1];
-    // While the part of t is filled, from[t + 1] moves to its end, where the part of t + 1 begins.
-    for (size_t i = 0; i < log->delivery_count; i++) {
+    // Each part is filled from its end, which moves from[t] to its beginning.
+    for (size_t i = log->delivery_count; i-- > 0;) {
         if (log->deliveries[i].token < tokens)
-            d->at[d->from[log->deliveries[i].token + 1]++] = (uint32_t)i;
+            d->at[--d->from[log->deliveries[i].token]] = (uint32_t)i;
     }
 }
 

@@ -6,7 +6,7 @@
 static const double margin = 0.08;
 
 // The least ratio between the ends of a logarithmic axis, and the least width of a linear one as a
-// share of its values: equal values are not drawn as if they differed.
+// share of its values, so that nearly equal values are not drawn far apart.
 static const double least_ratio = 1.5, least_share = 0.1;
 
 struct axis axis_of(double from, double to, bool logarithmic)

@@ -28,7 +28,7 @@ static enum glance_state glance_state(
                                                                              : GLANCE_DELIVERED;
 }
 
-// Returns when the token was committed; the start of the load for tokens that waited already then.
+// Returns when the token was committed; for one of the backlog, the start of the load.
 static int64_t committed_ns(const struct ledger *l, uint32_t token)
 {
     int64_t at_ns = ledger_txn(l, token)->ended_ns;
@@ -63,7 +63,7 @@ struct nearness {
 
 // True when a fault can explain a group of lost or late tokens. With fault_first, the fault must
 // have begun before the group. Without it, the fault must have begun after the group's start, and
-// the group must end within gap_ns after the fault. *reach_ns: the time between the fault's
+// the group must end at most gap_ns after the fault's end. *reach_ns: the time between the fault's
 // beginning and the group's last token (with fault_first) or first token (without).
 static bool explains_group(const struct fault_record *f, const struct group *g, bool fault_first,
     int64_t gap_ns, int64_t *reach_ns)

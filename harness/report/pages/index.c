@@ -167,8 +167,9 @@ static size_t read_rows(struct row *rows, const struct gathered *g)
     return count;
 }
 
-// Puts the newest run of each scenario first, the worst verdict first, because its failures still
-// stand. Older runs, which a later one may have mended, follow by time.
+// Orders rows for qsort. The newest run of each scenario stands above all older runs, because what
+// failed in an older one may be mended. Of the newest runs the worst verdict comes first; the older
+// ones follow by time.
 static int by_concern(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;

@@ -1,6 +1,6 @@
-// Draws the run at a glance: a row of dots for each thing that became of tokens, at the time of their
-// commit, and below them a lane for each collector, the server, the network and the readers. A click
-// tells a token's life; a drag zooms, a double click shows the whole run again.
+// Draws the run at a glance. Above is a row for each state in which tokens ended, with a dot for each
+// token at the time of its commit. Below is a lane for each collector, the server, the network and the
+// readers. A click tells a token's life; a drag zooms, a double click shows the whole run again.
 'use strict';
 // In the order of enum glance_state.
 const glanceStates = [null,

@@ -60,8 +60,8 @@ function fill(table, caption, head, rows) {
 
 const fillTable = (id, caption, head, rows) => fill(byId(id), caption, head, rows);
 
-// Says what failed, and when: why nothing came, the groups of tokens, the counts and the first case of
-// what has no group, and what was expected in vain. With --every-cut "when" is a message.
+// Returns lines that say what failed, and when: why nothing came; the groups of tokens; for an invariant
+// without groups its count and first case; the expectations that do not hold.
 function failed() {
   if (data.cuts && result.cuts.broken > 0) return cutsFailed();
   const { what, cause } = result.silence || {};
