@@ -81,7 +81,7 @@ static void give_back_memory(struct collector *c)
 static bool check_health(struct collector *c, struct err *e)
 {
     struct session *s = &c->link.session;
-    int64_t check_ns = s->silence_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
+    int64_t check_ns = s->heard_ns + c->config->healthcheck_interval_ms * NS_PER_MS;
 
     // The session's deadline wakes us when no answer comes.
     if (session_awaits(s, QUEUE_CHECK))

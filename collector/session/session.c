@@ -151,7 +151,7 @@ static void on_notice(void *context, const PGresult *notice)
 
 bool session_open(struct session *s, const char *url, int skip, int64_t now_ns, struct err *e)
 {
-    *s = (struct session){.polling = PGRES_POLLING_WRITING, .silence_ns = now_ns, .now_ns = now_ns};
+    *s = (struct session){.polling = PGRES_POLLING_WRITING, .heard_ns = now_ns, .now_ns = now_ns};
     s->conn = start_session(url, skip);
     if (!s->conn || PQstatus(s->conn) == CONNECTION_BAD)
         return connection_lost(s, e);
@@ -189,7 +189,7 @@ short session_events(const struct session *s)
 
 bool session_silent(const struct session *s, int64_t now_ns)
 {
-    return s->conn && now_ns - s->silence_ns >= NS_PER_S && session_deadline_ns(s) <= now_ns;
+    return s->conn && now_ns - s->heard_ns >= NS_PER_S && session_deadline_ns(s) <= now_ns;
 }
 
 int64_t session_deadline_ns(const struct session *s)
@@ -227,7 +227,7 @@ static bool pump_connect(struct session *s, int64_t now_ns, struct err *e)
     if (PQsetnonblocking(s->conn, 1) != 0 || PQenterPipelineMode(s->conn) != 1)
         return connection_lost(s, e);
     s->up = true;
-    s->silence_ns = now_ns;
+    s->heard_ns = now_ns;
     return true;
 }
 
@@ -239,7 +239,7 @@ static bool pump_traffic(struct session *s, int64_t now_ns, struct err *e)
     if (poll(&p, 1, 0) > 0) {
         if (PQconsumeInput(s->conn) != 1)
             return connection_lost(s, e);
-        s->silence_ns = now_ns;
+        s->heard_ns = now_ns;
     }
     return flush(s, e);
 }
@@ -251,7 +251,7 @@ bool session_pump(struct session *s, int64_t now_ns, struct err *e)
         return true;
     if (!(s->up ? pump_traffic(s, now_ns, e) : pump_connect(s, now_ns, e)))
         return false;
-    // This comes after the socket was read, so that an answer which has arrived is not late.
+    // The socket was read first, so an answer that has arrived is not late: libpq is not busy then.
     if (session_deadline_ns(s) <= now_ns && (!s->up || PQisBusy(s->conn)))
         return err_set(e, ERR_CONNECTION, "the server did not answer in time");
     return true;
@@ -315,14 +315,14 @@ bool session_awaits(const struct session *s, int tag)
 }
 
 // Takes the oldest request, which is answered, out of the list. The server could begin with the
-// next one only after that answer, which came at silence_ns, when we last heard from the server.
+// next one only after that answer, which came at heard_ns.
 static void end_request(struct session *s)
 {
     s->first = (s->first + 1) % SESSION_REQUESTS_MAX;
     s->count--;
     struct session_request *next = &s->requests[s->first];
     if (s->count > 0 && next->deadline_ns != CLOCK_NEVER)
-        next->deadline_ns = clock_max(next->deadline_ns, s->silence_ns + next->patience_ns);
+        next->deadline_ns = clock_max(next->deadline_ns, s->heard_ns + next->patience_ns);
 }
 
 // The answer to a request is its result, then NULL, then its sync. The commit comes with the sync

@@ -33,12 +33,12 @@ struct session {
     char host[256];              // the name of that host, to notice when libpq goes on to the next
     int hosts_tried;             // how many hosts were tried, including that one
     struct session_request requests[SESSION_REQUESTS_MAX];
-    int first;          // where the oldest request is in the ring `requests`
-    int count;          // requests whose answer is not complete
-    PGresult *held;     // an answer whose commit is not confirmed yet; NULL: none
-    bool flushing;      // libpq holds bytes that the socket did not take yet
-    int64_t silence_ns; // since when nothing was heard from the server
-    int64_t now_ns;     // when the session was opened or pumped last
+    int first;        // where the oldest request is in the ring `requests`
+    int count;        // requests whose answer is not complete
+    PGresult *held;   // an answer whose commit is not confirmed yet; NULL: none
+    bool flushing;    // libpq holds bytes that the socket did not take yet
+    int64_t heard_ns; // when the server was heard last, or the session was opened
+    int64_t now_ns;   // when the session was opened or pumped last
 };
 
 // Parameters of a request, as text; NULL is SQL's null.
