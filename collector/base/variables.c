@@ -92,11 +92,11 @@ const char *variables_unknown(
 {
     while (environ[*at]) {
         const char *name = environ[(*at)++];
-        bool known = strncmp(name, v->prefix, strlen(v->prefix)) != 0;
+        bool unknown = strncmp(name, v->prefix, strlen(v->prefix)) == 0;
         *len = strcspn(name, "=");
-        for (size_t i = 0; i < v->count && !known; i++)
-            known = strlen(v->rows[i].name) == *len && strncmp(v->rows[i].name, name, *len) == 0;
-        if (!known)
+        for (size_t i = 0; i < v->count && unknown; i++)
+            unknown = strlen(v->rows[i].name) != *len || strncmp(v->rows[i].name, name, *len) != 0;
+        if (unknown)
             return name;
     }
     return NULL;
