@@ -21,6 +21,6 @@ bool child_start(struct child *c, struct err *e) MUST_USE;
 void child_ask_to_end(const struct child *c);
 
 // Ends the sender, by force if needed, waits for its end, and writes how it ended to `how`. Returns
-// its exit code; -1: a signal ended it, or there was no sender, and `how` is left alone.
+// its exit code; -1: a signal ended it. Without a sender, returns -1 and leaves `how` alone.
 #define CHILD_HOW_LEN 64
 int child_end(struct child *c, char how[CHILD_HOW_LEN]);

@@ -208,7 +208,7 @@ bool launch_open(char *const command[], struct err *e)
     if (pid == 0) {
         close(pair[0]);
         // A terminal or a service manager sends its signal to all our processes. The launcher
-        // ignores it, because the collector still needs its sender then, and ends it itself.
+        // ignores the signal: the collector still needs the sender then, and ends the sender.
         signal(SIGTERM, SIG_IGN);
         signal(SIGINT, SIG_IGN);
         signal(SIGPIPE, SIG_IGN);

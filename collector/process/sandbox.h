@@ -13,7 +13,6 @@
 
 #include "base/base.h"
 
-// Enters the sandbox for good. Whatever else has to be opened for writing must be open before.
-// `keeps_files`: the metrics' file or socket has to be replaced or removed later. ERR_USAGE: the
-// kernel refuses.
+// Enters the sandbox for good. `keeps_files`: files can still be opened for writing, replaced and
+// removed, because the metrics' file or socket needs that. ERR_USAGE: the kernel refuses.
 bool sandbox_enter(bool keeps_files, struct err *e) MUST_USE;

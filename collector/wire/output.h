@@ -19,7 +19,7 @@ struct output {
     size_t len;
     size_t done;  // bytes that the kernel has accepted
     bool torn;    // the writer before us died within a line, which we must end first
-    size_t ended; // how many bytes of the end of that line are written
+    size_t ended; // how many bytes of the quote and newline that end it are written
 };
 
 // `fd` must stay open while the output is used. If the writer before us died within a line, a quote
