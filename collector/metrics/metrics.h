@@ -1,7 +1,7 @@
 // MAILROOM_METRICS: shows the collector's figures over HTTP or in a file.
 //
 // The collector's loop calls metrics_serve at the end of each round, after it has dealt with mail.
-// No function here waits, and no failure after the start ends the collector.
+// No function but metrics_open waits, and no failure after the start ends the collector.
 #pragma once
 
 #include "base/scrape.h"

@@ -18,7 +18,7 @@ struct tally {
 };
 
 void tally_init(struct tally *t);
-// Adds to these counts and to the meters. If there is anything to log, it is due a second later.
+// Adds to these counts and to the meters. If there is anything to log, it is due within a second.
 void tally_add(struct tally *t, struct meters *m, const struct passed *p, int64_t dead_letters,
     int64_t now_ns);
 void tally_log(struct tally *t); // logs the counts, and sets them to 0
