@@ -28,9 +28,9 @@ static int64_t draw_between(struct backoff *b, int64_t low, int64_t high)
 
 int64_t backoff_next_ns(struct backoff *b, int64_t cap_ns)
 {
-    if (b->last_ns == 0) { // the last session worked
-        // The next range is that after BACKOFF_START_NS: three times the delay that is drawn here
-        // may be less than that.
+    if (b->last_ns == 0) {
+        // The next delay is drawn as if this one were BACKOFF_START_NS. Otherwise its range might
+        // end below its start: three times a short delay may be less than BACKOFF_START_NS.
         b->last_ns = BACKOFF_START_NS;
         return draw_between(b, BACKOFF_FIRST_NS, BACKOFF_START_NS);
     }

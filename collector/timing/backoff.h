@@ -17,7 +17,7 @@
 
 struct backoff {
     uint64_t random; // state of the generator; any seed will do
-    int64_t last_ns; // the last delay; 0: the last session worked
+    int64_t last_ns; // the last delay; 0: the last session worked, or there was none
 };
 
 void backoff_init(struct backoff *b, uint64_t seed);

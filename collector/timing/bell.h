@@ -2,9 +2,9 @@
 // advisory lock. Pure.
 //
 // A collector that is about to sleep takes the bell, and then looks once more. A producer that
-// stayed silent before that has a transaction number by then, so the look either sees its tokens or
-// finds its transaction running. A running one will not announce its commit, so the collector looks
-// again and again until that transaction has ended. All later tokens are announced.
+// stayed silent has had a transaction number since before the bell was taken, so the look either
+// sees its tokens or finds its transaction running. That transaction will not announce its commit,
+// so the collector looks again and again until it has ended. All later tokens are announced.
 //
 // On most servers some transaction runs for hours, or in another database. So before the second
 // look the collector asks whether any such transaction has inserted tokens, which its locks tell.

@@ -4,7 +4,7 @@
 #define PAUSED_NS (200 * NS_PER_MS)  // a stretch is longer than this only if arrivals have paused
 #define SHORTEST_NS (2 * NS_PER_MS)  // the shortest time between two looks
 #define LONGEST_NS (50 * NS_PER_MS)  // the longest time between two looks while few tokens wait
-#define READ_AGAIN_NS (100 * NS_PER_US) // for each waiting token the longest time is at least this
+#define READ_AGAIN_NS (100 * NS_PER_US) // or this for each waiting token, if that is longer
 #define PAUSES_IN_TIMEOUT 4             // no pause is longer than the timeout divided by this
 #define SAVED_LEAST 4                   // looks begin when a look saves this many announcements
 #define LIMIT_LEAST 8                   // batches with a smaller limit are full before a look pays

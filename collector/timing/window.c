@@ -5,7 +5,7 @@
 #define TAKEN_NS NS_PER_S
 
 // If two looks are no further apart than this, a token that came between them is taken to have come
-// at the time of the second. So it may wait this much longer than its timeout, but not less.
+// at the time of the second. So it waits for its timeout and up to this much longer.
 #define SOON_NS (40 * NS_PER_MS)
 
 // The longest time between two looks that follow each other while up to 500 tokens wait (flow.h):
@@ -81,9 +81,9 @@ static struct window_entry *recall(struct window *w, int64_t id)
     return entry;
 }
 
-// Tells the pace that an announced token arrived. `before`: what was known of the token before. If
-// a read showed or took the token before its announcement, the token is no longer unannounced. But
-// if no token is unannounced, tell_pace_unannounced has told the pace of this one already.
+// Tells the pace that an announced token arrived, unless the pace knows of it. `before`: what was
+// known of the token before. A token that a read showed or took before its announcement (late) was
+// counted in w->unannounced. If that is 0 again, tell_pace_unannounced has told the pace of it.
 static void tell_pace_announced(
     struct window *w, const struct window_entry *entry, enum id_state before, int64_t now_ns)
 {
@@ -150,13 +150,13 @@ void window_shown_all(struct window *w, int64_t now_ns)
     // The caller names each token that waits, by window_shown, so the counts begin at 0.
     w->shown = w->missed = (struct window_group){.first_ns = CLOCK_NEVER};
     bool soon = w->reading_ns - w->complete_ns <= SOON_NS;
-    // A token that this read is the first to show came after the last read that saw everything.
-    // But its timeout must not be over before its announcement had time to come in.
+    // A token that this read is the first to show came after the complete read before. But its
+    // timeout must not be over before its announcement had time to come in.
     w->came_after_ns = w->complete_ns;
     if (w->came_after_ns + w->timeout_ns < now_ns + settle_ns)
         w->came_after_ns = now_ns + settle_ns - w->timeout_ns;
-    // If the last read that saw everything was not long ago, a token without an announcement is
-    // taken to have come at the time of this one.
+    // If that complete read was not long ago (soon), a token without an announcement is taken to
+    // have come at the time of this read.
     w->assumed_ns = soon ? clock_max(w->reading_ns, w->came_after_ns) : w->came_after_ns;
     w->complete_ns = w->seen_ns = w->reading_ns;
     w->full = false;
@@ -167,17 +167,17 @@ void window_all_announced(struct window *w, int64_t now_ns)
     w->complete_ns = now_ns;
 }
 
-// A full line may leave tokens over. A token that was not announced would be taken to be as old as
-// the last read that saw everything, and would go out in a short line before its timeout. So
-// complete_ns becomes the time of this read, if the tokens left over are known to be young: each
-// token is announced, or the last read that saw everything was shortly before. And only at the
-// first full read in a row: a backlog is read in many reads, and its last tokens may be as old as
-// its first.
+// A full line may leave tokens over. One that was not announced would be taken to be as old as the
+// last complete read, and would go out in a short line before its timeout. So complete_ns becomes
+// the time of this read, if the unannounced tokens that are left over are known to be young. After
+// another full read (full) it stays: a backlog is read in many reads, and its last tokens may be as
+// old as its first.
 void window_shown_full(struct window *w, bool announced)
 {
     int64_t apart_ns = clock_min(APART_NS, w->timeout_ns);
+    bool young = announced || w->reading_ns - w->complete_ns <= apart_ns;
 
-    if (!w->full && (announced || w->reading_ns - w->complete_ns <= apart_ns))
+    if (young && !w->full)
         w->complete_ns = w->reading_ns;
     w->full = true;
 }
@@ -202,7 +202,7 @@ void window_shown(struct window *w, int64_t id)
         return;
     }
     // The time of an unannounced token is assumed when a read first shows it, and then kept:
-    // otherwise each look would make the token younger.
+    // otherwise each look would make the token younger, and its batch later.
     if (entry->state != SHOWN) {
         *entry = (struct window_entry){.id = id,
             .at_ns = w->assumed_ns,

@@ -12,10 +12,10 @@
 // forgotten id costs a query or some waiting, never a token, because every read corrects the window
 // to what is really there.
 //
-// A read may show a token whose announcement never came. Such a token is younger than the previous
-// read that saw everything, so its timeout counts from that earlier read or, where the two reads
-// are close together, from the later one. But the token may also be only a moment old, with its
-// announcement on the way. So the window waits WINDOW_SETTLE_NS for the announcement.
+// A read that shows everything that waits is complete. It may show a token whose announcement never
+// came. Such a token is younger than the complete read before, so its timeout counts from that read
+// or, where the two reads are close together, from the later one. But the token may also be only a
+// moment old, with its announcement on the way. So the window waits WINDOW_SETTLE_NS for it.
 #pragma once
 
 #include "timing/flow.h"
@@ -26,7 +26,7 @@
 
 struct window_group {
     int count;        // how many tokens the group has
-    int64_t first_ns; // when the first of these tokens was announced
+    int64_t first_ns; // when the first of them was announced, or is taken to have come
 };
 
 struct window {
@@ -38,14 +38,14 @@ struct window {
     struct window_group missed;
     struct window_group fresh;
     int64_t reading_ns;  // when the last read was sent
-    int64_t complete_ns; // when the last read that saw everything was sent; or a later time up to
-                         // which each token was announced
-    bool full;           // since a read saw everything, another one gave a full line
-    // These two are about tokens that the last read that saw everything was the first to show:
-    int64_t came_after_ns;      // they came after this time
+    int64_t complete_ns; // when the last complete read was sent, or later: what waits unannounced
+                         // is taken to have come after this time
+    bool full;           // a read after the last complete one gave a full line
+    // These two are about tokens that the last complete read was the first to show:
+    int64_t came_after_ns;      // they are taken to have come after this time
     int64_t assumed_ns;         // those without an announcement are taken to have come at this time
-    int64_t seen_ns;            // when a read last saw everything, in this or an earlier session;
-                                // CLOCK_NEVER: none did, or others may have taken tokens since
+    int64_t seen_ns;            // when the last complete read was sent, in this or an earlier
+                                // session; CLOCK_NEVER: none, or others may have taken tokens since
     int64_t committed_after_ns; // tokens that the last read was the first to show were committed
                                 // after this
     int64_t taken;              // how many tokens were taken since the start
@@ -68,23 +68,21 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns);
 // Call it when a read is sent. Tokens that are announced from now on may be missing in its answer.
 void window_read_sent(struct window *w, int64_t now_ns);
 
-// The read saw everything that waits: call window_shown_all once, then window_shown for each token
-// that it showed.
+// After a complete read: call window_shown_all once, then window_shown for each token it showed.
 void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
 
-// Call it when producers are told to announce no more. Each token was announced until then, so a
-// token without an announcement came later.
+// Call it when producers are told to announce no more. They have announced every token that came
+// before now_ns, so one without an announcement comes after it.
 void window_all_announced(struct window *w, int64_t now_ns);
 
-// Call it when the read gave a full line and may have left tokens. `announced`: each token was
-// announced until the read was sent, so a token without an announcement came later.
+// Call it when the read gave a full line and may have left tokens. `announced`: producers announce
+// every token, so one without an announcement came after the read was sent.
 void window_shown_full(struct window *w, bool announced);
 
 // Call it for each token of the line that is about to be written. Returns since when the token
-// waits: since its announcement; without one, since the last read that saw everything, but not this
-// token, was sent. So an unannounced token may have waited for less. CLOCK_NEVER: there was no such
-// read.
+// waits: since its announcement; without one, since we sent the last complete read that did not
+// show it, though it may have come later than that. CLOCK_NEVER: there was no such read.
 int64_t window_taken(struct window *w, int64_t id, int64_t now_ns);
 
 // Call it when other collectors may have taken tokens since our last read.
