@@ -202,7 +202,7 @@ bool lines_add_reread(struct lines *l, int64_t n, int64_t nonce, struct err *e)
         l->reread_room = room;
     }
     // Rows are sorted by n, because they are read again in the order in which they were taken. A
-    // row may be in the list already, when the answer after a lost session names it once more.
+    // row is in the list already if both answers after a lost session name it (in_doubt.h).
     for (; at > 0 && l->rereads[at - 1].n >= n; at--)
         if (l->rereads[at - 1].n == n)
             return true;

@@ -98,8 +98,8 @@ void lines_forget_first_rereads(struct lines *l, int count);
 // is out was also begun first.
 int lines_in(const struct lines *l, enum line_state state);
 struct line *lines_first(const struct lines *l, enum line_state state);
-// True when a line is over that had only a part of its row, and it is not noted yet that the row is
-// to be read again.
+// True when a line that is over had only a part of its row, and the row is not yet one of those to
+// be read again.
 bool lines_left_rest(const struct lines *l);
 // Returns the line that was taken last, of those that are taken, out or written; NULL: none.
 struct line *lines_newest(const struct lines *l);

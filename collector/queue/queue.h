@@ -72,8 +72,8 @@ bool queue_init(struct queue *q, const struct config *config, struct err *e) MUS
 // for lost.
 int64_t queue_patience_ms(const struct queue *q);
 
-// Call it when a new session begins. The backend of the last session becomes the predecessor, which
-// the new session ends, if the last session was set up.
+// Call it when a new session begins. If the last session was set up, its backend becomes the
+// predecessor, which the new session ends.
 void queue_new_session(struct queue *q);
 
 // Sends in one trip everything that a session needs before it can claim or join the queue.

@@ -9,7 +9,7 @@
 struct reading {
     int rows;        // the head, and the rows up to the line's last token, or all if it is not full
     int tokens;      // how many tokens the line has
-    bool unsendable; // no line can carry one of these tokens
+    bool unsendable; // one of these tokens is unsendable
     struct passed passed; // tokens that are passed over in these rows
 };
 

@@ -1,7 +1,7 @@
 -- Records what became of tokens. Returns those whose line was no longer ours.
 --
--- $1 queue | $2 our number | $3 to $10 the results | $11 whether nothing is in hand any more; then
--- the lock that shows the opposite is released, by the last line, which gives no row
+-- $1 queue | $2 our number | $3 to $10 the results | $11 whether to release the lock for work in
+-- hand, as the last line does, which gives no row
 SELECT s.token
 FROM mailroom_settle_lines($1, $2::bigint, $3::bigint[], $4::bigint[], tokens => $5::bigint[],
     numbers => $6::int[], outcomes => $7::text[], texts => $8::text[], delays_ms => $9::bigint[],

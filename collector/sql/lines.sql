@@ -5,7 +5,7 @@
 -- $8 the rows of ours to read again, or null | $9 milliseconds in which something may have come due;
 -- null: look at all; 0: at nothing | $10 budget a second | $11 burst | $12 tokens a day
 -- $13 whether a lower lane goes first, if its oldest token has waited for $14 seconds
--- $15 whether to take, with the first token, the lock that shows others that we have something in hand
+-- $15 whether to take the lock for work in hand (settle.c) with the first token
 -- $16, $17 the lines to settle and their nonces | $18 the last token of each that was in the line
 -- $19, $20 dead letters: tokens, reasons | $21 the place of a line that was only read
 --
