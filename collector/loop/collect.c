@@ -190,12 +190,12 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
     }
     if (end->step == RETURNING && !return_all(c, e))
         return false;
-    // The database has to record what we gave back, or others free it only after the grace. Of a
-    // session that was lost it may hold more rows for us, which the answer to in_doubt shows. There
-    // may be no session at all, so we try for LEAVE_NS only.
+    // The database has to record what we gave back, or others free it only after the grace. If a
+    // session was lost, the answer to the question of doubt may name more rows of ours. There may
+    // be no session at all, so we try for LEAVE_NS only.
     if (end->step == LEAVING)
         *done =
-            c->now_ns >= end->at_ns || (c->state == SERVE && c->in_doubt.step == DOUBT_CLEARED &&
+            c->now_ns >= end->at_ns || (c->state == SERVE && c->in_doubt.step == DOUBT_ANSWERED &&
                                            outbox_left(&c->settle.outbox) == 0);
     return true;
 }

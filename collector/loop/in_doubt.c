@@ -151,7 +151,7 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
     }
     // The tokens that are not marked do not wait any more, so they cannot come twice.
     doubt_keep_marked(&c->doubt);
-    c->in_doubt.step = DOUBT_CLEARED;
+    c->in_doubt.step = DOUBT_ANSWERED;
     // The answer names at most ROWS_MOST rows; the others are asked for once these are settled.
     c->in_doubt.rows_left = may_lack_rows(r);
     c->take.look_at_ns = 0;

@@ -7,8 +7,8 @@
 #include "base/base.h"
 
 struct in_doubt {
-    enum { DOUBT_DUE, DOUBT_ASKED, DOUBT_CLEARED } step; // DOUBT_CLEARED: it is answered
-    bool rows_left;                                      // the answer did not name all our rows
+    enum { DOUBT_DUE, DOUBT_ASKED, DOUBT_ANSWERED } step; // of the question
+    bool rows_left;  // the answer may not have named all our rows
     bool rows_asked; // in_doubt_ask_rows was sent; the question itself is still due
 };
 

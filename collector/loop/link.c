@@ -65,8 +65,9 @@ static enum loss loss_of(const struct link *l, int64_t now_ns, const struct err 
         return LOSS_COMPLAINT;
     if (session_silent(&l->session, now_ns))
         return LOSS_SILENT;
-    // 57P01 (admin_shutdown): an administrator ended the session. That leads to a short pause, so
-    // that even if sessions are terminated again and again, there is time to send a batch.
+    // An administrator ended the session (57P01, admin_shutdown), or it worked and was lost. The
+    // pause is short then, so that even if sessions are terminated again and again, there is time
+    // to send a batch.
     if (strcmp(e->sqlstate, "57P01") == 0 ||
         (l->session.up && l->pooler_checked && e->kind == ERR_CONNECTION))
         return LOSS_ENDED;

@@ -170,19 +170,18 @@ static bool shows_life(const struct collector *c)
                    !output_ready(&c->sender.output) || bell_request_polls(c)));
 }
 
-// Returns when to look at the other collectors. A collector that has taken since its last look
-// looks again, because a look costs little beside a take. One that sleeps looks while another one
-// has something in hand, or is gone and may have left something. Otherwise it looks only where
-// lines are answered, once in IDLE_NS while there are others: a token that comes due again is not
-// announced, so another may have taken it while this one slept.
+// Returns when to look at the other collectors; CLOCK_NEVER: not at all.
 static int64_t look_due_ns(const struct collector *c)
 {
     const struct peers *p = &c->peers;
 
     if (c->queue.policy->exclusive)
         return CLOCK_NEVER;
+    // Another one has something in hand, or is gone and may have left something. Or we have asked
+    // for tokens since our last look, and a look costs little beside that.
     if (owners_need_looks(&p->others) || c->take.asked_ns > p->look_sent_ns)
         return p->look_at_ns;
+    // We sleep. A token that comes due again is not announced, so another may have taken it since.
     return c->queue.policy->answers && p->others.n > 0 ? p->others.looked_ns + IDLE_NS
                                                        : CLOCK_NEVER;
 }

@@ -10,7 +10,7 @@ struct peers {
     struct owners others;
     int64_t look_at_ns;   // when to look at the others again
     int64_t look_sent_ns; // when we sent the last look; others.looked_ns: when one was answered
-    int64_t renewed_ns;   // since when our lease lasts: when we asked for its last renewal
+    int64_t renewed_ns;   // when we asked for the last renewal of our lease, or last needed none
     int64_t asked_ns;     // when the request under way to renew it was sent; 0: there is none
     int64_t retry_at_ns;  // when to send a request again that failed
     struct owner freeing; // the owner whose lines the request under way frees; number 0: none

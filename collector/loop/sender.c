@@ -145,7 +145,7 @@ static bool may_begin(const struct collector *c, const struct line *line)
 {
     int out = lines_in(&c->lines, LINE_OUT);
 
-    if (c->state != SERVE || work_stopping(c) || c->in_doubt.step != DOUBT_CLEARED)
+    if (c->state != SERVE || work_stopping(c) || c->in_doubt.step != DOUBT_ANSWERED)
         return false;
     if (!c->queue.policy->answers)
         return out == 0 && lines_in(&c->lines, LINE_WRITTEN) == 0;

@@ -392,7 +392,7 @@ bool settle_step(struct collector *c, struct err *e)
             return c->queue.policy->exclusive || c->in_doubt.rows_asked || in_doubt_ask_rows(c, e);
         return in_doubt_ask(c, e);
     }
-    if (c->in_doubt.step != DOUBT_CLEARED)
+    if (c->in_doubt.step != DOUBT_ANSWERED)
         return true;
     // The answer to the question of doubt may have lacked some of our rows in `deliveries`
     // (rows_left). Once the rows that it named are settled, ask for the others. That comes before

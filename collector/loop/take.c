@@ -27,11 +27,11 @@ void take_restart(struct collector *c)
     // at everything that is due, and one take does so every TAKE_ALL_DUE_NS from then on. Where one
     // collector works at a time, its claim has made all rows of others its own, and the question of
     // doubt (in_doubt.c) names them.
-    bool alone = c->queue.policy->exclusive;
+    bool exclusive = c->queue.policy->exclusive;
 
     c->take = (struct taking){.no_wait = true,
-        .all_due = !alone,
-        .all_due_at_ns = alone ? CLOCK_NEVER : c->now_ns + TAKE_ALL_DUE_NS,
+        .all_due = !exclusive,
+        .all_due_at_ns = exclusive ? CLOCK_NEVER : c->now_ns + TAKE_ALL_DUE_NS,
         .complete_ns = CLOCK_NEVER,
         .lines = 1};
     window_restart(&c->window, c->now_ns);
@@ -44,9 +44,9 @@ void take_look_at_all(struct collector *c)
 }
 
 // If our session has ended unnoticed, others take over after the grace, so half of the grace is a
-// safe age. But on a network or a machine that is always slow, no answer would be that young. So
-// the age is also at least twice the time that the quickest of the last takes needed (0 until
-// TAKE_TRIPS takes were timed); and it is at most half a lease.
+// safe age; the protocol allows 250 ms. But on a network or a machine that is always slow, no
+// answer would be that young. So the age is at least twice the time that the quickest of the last
+// takes needed (0 until TAKE_TRIPS takes were timed). It is at most half a lease.
 int64_t take_stale_ns(const struct collector *c)
 {
     int64_t usual_ns = clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);
@@ -78,19 +78,21 @@ bool take_drop_old(struct collector *c, struct err *e)
     return true;
 }
 
-// Returns how many lines to take at once: twice as many as last time if that was less than SOON_NS
-// ago, so that under a backlog there are fewer requests; or else half as many. With lanes or a
-// budget it is one line, because a taken line goes out before tokens of a higher lane that come
-// later, and is paid for already. With answers no more lines are taken than may be out at once,
-// because the others would only be kept from other senders. mailroom_take itself takes one line if
-// two would have more than 1,000 tokens.
+// Returns how many lines to take at once: twice as many as last time if that was at most SOON_NS
+// ago, so that under a backlog there are fewer requests; or else half as many. mailroom_take itself
+// takes one line if two would have more than 1,000 tokens.
 static int choose_lines(struct collector *c)
 {
     struct taking *t = &c->take;
     int64_t most = TAKE_LINES;
 
-    if (c->queue.lanes || c->queue.budget)
+    // A second line would go out before the tokens of a higher lane that come meanwhile.
+    if (c->queue.lanes)
         return 1;
+    // A second line would be paid for now, and again if it began too late for that payment.
+    if (c->queue.budget)
+        return 1;
+    // Lines that may not be out at once would only be kept from other senders.
     if (c->queue.policy->answers)
         most = clock_min(most, c->config->leased.in_flight - lines_in(&c->lines, LINE_OUT));
     if (c->now_ns - t->taken_ns <= SOON_NS)
@@ -205,24 +207,25 @@ static bool may_read_on(const struct collector *c)
                         lines_in(&c->lines, LINE_TAKEN) + lines_in(&c->lines, LINE_OUT) <= 1);
 }
 
-// True when a take or a read may be sent: nothing is in doubt, neither of them is under way, and a
-// line that is taken now could be begun at once. A line that had to wait here would only be kept
-// from other collectors. A read takes nothing, so it may be sent earlier (may_read_on). `settled`:
-// as in take_step.
+// True when a take or a read may be sent: the question of doubt is answered, neither of them is
+// under way, and a line that is taken now could be begun at once. A line that had to wait here
+// would only be kept from other collectors. A read takes nothing, so it may be sent earlier
+// (may_read_on). `settled`: as in take_step.
 static bool may_take(struct collector *c, const struct settled *settled)
 {
     const struct lines *l = &c->lines;
 
-    if (work_stopping(c) || c->in_doubt.step != DOUBT_CLEARED ||
+    if (work_stopping(c) || c->in_doubt.step != DOUBT_ANSWERED ||
         session_awaits(&c->link.session, QUEUE_TAKE) || !sender_ready(c))
         return false;
     if (!settled && next_is_read(c, due_ms(c)))
         return may_read_on(c);
     if (lines_in(l, LINE_TAKEN) > 0)
         return false;
-    // The lines in `settled` are written, and settled before the new line can be begun.
+    // The new line may begin once all lines before it are settled. `settled` has all that are
+    // written.
     if (!c->queue.policy->answers)
-        return settled || (lines_in(l, LINE_OUT) == 0 && lines_in(l, LINE_WRITTEN) == 0);
+        return lines_in(l, LINE_OUT) == 0 && (settled || lines_in(l, LINE_WRITTEN) == 0);
     // While the line of a suspected token is out, no other line may go out (answers.c).
     return !lines_alone_out(l) && lines_in(l, LINE_OUT) < (int)c->config->leased.in_flight;
 }
@@ -250,7 +253,8 @@ bool take_step(struct collector *c, const struct settled *settled, bool *sent, s
     *sent = false;
     if (!may_take(c, settled))
         return true;
-    // One request settles and takes only if a full line is likely; otherwise two are as good.
+    // One request settles and takes only if a full line is likely; otherwise two are as good. Rows
+    // that are read again, or a budget, may give less than a full line. A read settles nothing.
     if (settled &&
         (!t->backlog || c->lines.reread_count > 0 || c->queue.budget || next_is_read(c, due_ms(c))))
         return true;

@@ -36,7 +36,7 @@ struct taking {
     bool unpaid;           // until budget_ns no row of lines.rereads can go out: none is paid for
     int expect_passed;     // how many tokens the next read is expected to pass over
     int64_t all_due_at_ns; // when all_due is set again; CLOCK_NEVER: only by take_look_at_all
-    int64_t complete_ns;   // what was due before this time was seen; CLOCK_NEVER: nothing was
+    int64_t complete_ns;   // we saw every row that came due before this time; CLOCK_NEVER: none
     int64_t look_at_ns;    // when to look even if nothing is announced; CLOCK_NEVER: not at all
     int64_t retry_at_ns;   // when to send a statement again that failed
     int64_t budget_ns;     // the budget allows no token before this time

@@ -293,19 +293,19 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
         t->expect_passed = 4 * (t->expect_passed + passed_over);
     else
         t->expect_passed = passed_over > 0 ? 2 * passed_over : t->expect_passed / 2;
-    // Only settling a line that was read moves the cursor. Without a line, the tokens that were
-    // passed over would be read again at each look. So a take moves the cursor past them, if
-    // nothing else waits or they are many.
-    if (seen.unsendable || (short_line && t->expect_passed > EXAMINE_MOST) ||
-        (seen.tokens < t->fewest && all && passed_over > 0 &&
-            (seen.tokens == 0 || passed_over > PASSED_OVER_MOST)))
+    // Only settling a line that was read moves the cursor. If too few tokens wait for a line, those
+    // that were passed over would be read again at each look. So a take moves the cursor past them,
+    // if nothing else waits or they are many.
+    bool too_few = all && seen.tokens < t->fewest;
+    bool must_pass = too_few && passed_over > (seen.tokens == 0 ? 0 : PASSED_OVER_MOST);
+    if (seen.unsendable || must_pass || (short_line && t->expect_passed > EXAMINE_MOST))
         return retry_as_take(c, r);
     if (short_line)
         return read_once_more(c, r);
     // The last part of the head's place is the snapshot of the read.
     const char *place_now = strrchr(PQgetvalue(r, 0, LINES_PLACE), ';');
-    note_look(c, full, place_now ? place_now + 1 : "", seen.tokens > 0 && seen.tokens < t->fewest);
-    if (seen.tokens < t->fewest) {
+    note_look(c, full, place_now ? place_now + 1 : "", too_few && seen.tokens > 0);
+    if (too_few) {
         bool ok = note_too_few(c, r, e);
         PQclear(r);
         return ok;
@@ -320,7 +320,7 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
         PQclear(r);
     buf_fini(&place);
     // Under a backlog the next read is sent before this line is written, so that the server reads
-    // meanwhile. Without a backlog it is not: a token that comes alone must not wait for that.
+    // meanwhile. Otherwise the line goes first: a token that comes alone must not wait for a read.
     bool sent;
     return ok && (!backlog_before || take_step(c, NULL, &sent, e));
 }
@@ -331,8 +331,7 @@ bool take_on_answer(struct collector *c, PGresult *r, struct err *e)
 
     if (!session_check(r, e)) {
         PQclear(r);
-        // Lines were to be settled in the take's transaction; they still are to be. With a read
-        // none were.
+        // The lines that a take was to settle are not settled. A read settles none.
         if (c->take.asked == ASKED_TAKE)
             settle_failed(c);
         if (c->take.asked_lock)

@@ -85,9 +85,9 @@ void turn_watch(struct collector *c, bool free, const struct seen *seen)
              c->now_ns - t->looked_ns > WATCH_NS)
         t->idle_since_ns = c->now_ns;
     t->looked_ns = c->now_ns;
-    bool over = turn_claim(c) != CLAIM_FROM_NOBODY; // the grace or the lease of this holder
+    bool over = turn_claim(c) != CLAIM_FROM_NOBODY; // the grace or the lease of this holder is over
     if (over && !t->claimed) {
-        t->look_at_ns = c->now_ns; // it has just ended, so we ask for the queue at once
+        t->look_at_ns = c->now_ns; // it has ended since our last try, so we try at once
     } else if (over || !c->queue.policy->exclusive || abandoned(c)) {
         // Nobody has to be waited for. Only a backend that has lost its client can block us, or an
         // administrator's command. Both end soon, so we look again soon.

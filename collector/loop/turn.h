@@ -16,9 +16,9 @@ struct turn {
         TURN_OURS,
     } step;
     int64_t look_at_ns;    // when to try again to claim the queue
-    int64_t free_since_ns; // since when nobody has the lock; CLOCK_NEVER: somebody has it
+    int64_t free_since_ns; // since when the queue's lock is free; CLOCK_NEVER: somebody has it
     int64_t idle_since_ns; // since when the holder does nothing while tokens wait; CLOCK_NEVER: it
-                           // works
+                           // works, or none waits
     int64_t looked_ns;     // when the last look was answered
     bool claimed;          // the last try named a holder whose grace or lease is over
     bool logged;           // the log says that we stand by
