@@ -2,8 +2,7 @@
 //
 // A template is a file: its first line is `Subject: …` in ASCII, an empty line follows, then the
 // body in UTF-8. In the body {login}, {email}, {secret}, {code} and {site} are replaced; any other
-// word between braces is an error, so that a misspelt word is found at the start and not by a
-// customer.
+// opening brace is an error, so that a misspelt word is found at the start and not by a customer.
 #pragma once
 
 #include "wire/line.h"

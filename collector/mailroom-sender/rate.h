@@ -13,7 +13,7 @@ struct rate {
     double left;   // how many mails the bucket allowed at `at_ns`
     int64_t at_ns; // when `left` was computed, by the monotonic clock
     int64_t daily; // most mails a day; 0: no limit
-    int64_t day;   // the day of the last mail, counted from 1970
+    int64_t day;   // the day that is counted, in days since 1970
     int64_t today; // how many tries there were on that day
     int fd;        // the file that keeps `day` and `today`; -1: none
 };

@@ -15,7 +15,7 @@ struct sending {
     struct input input;
     bool answers;
     int64_t number;   // the number of the line in hand, counted from 1
-    int64_t pause_ns; // the last pause before another try; 0: the last try succeeded
+    int64_t pause_ns; // the last pause before another try; 0: the server has worked since
 };
 
 // Sends line after line. Returns true at the end of the input, or after TERM or INT; false: an
