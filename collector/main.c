@@ -80,8 +80,7 @@ static int collect(const struct config *config, char *const command[])
         log_line("MAIN", "%s", e.text);
         return program_exit_code(e.kind);
     }
-    // The sandbox comes last, because in it no file can be opened for writing and no socket can
-    // listen.
+    // The metrics are opened before the sandbox, in which no socket can begin to listen.
     if (!enter_sandbox(config, &metrics, &e)) {
         log_line("MAIN", "%s", e.text);
         code = program_exit_code(e.kind);
