@@ -352,16 +352,18 @@ static void add_faults_that_never_struck(struct result *r, const struct ledger *
     }
 }
 
-// Adds a reason if faults that were not left out failed or never began.
-static void add_failed_faults(struct result *r, const struct ledger *l)
+// Adds a reason if faults failed that were not left out. One that never began failed, too, unless
+// the run ended early: then its time may not have come.
+static void add_failed_faults(struct result *r, const struct ledger *l, bool ended_early)
 {
     const struct fault_record *bad = NULL;
     size_t failed = 0;
 
     for (size_t i = 0; i < l->fault_count; i++) {
-        if (l->faults[i].left_out || (l->faults[i].began_ns && l->faults[i].ok))
+        const struct fault_record *f = &l->faults[i];
+        if (f->left_out || (f->began_ns ? f->ok : ended_early))
             continue;
-        bad = bad ? bad : &l->faults[i];
+        bad = bad ? bad : f;
         failed++;
     }
     if (failed)
@@ -397,11 +399,9 @@ static void add_reasons(
     if (in->interrupted)
         result_reason(r, "interrupted at %.1f s of %.1f s: load and faults ended there",
             ledger_seconds(l, l->load_end_ns), (double)l->plan->end_ns / NS_PER_S);
-    // In a run that ended early, the faults that were still to come are not missed.
-    if (!check_ended_early(in)) {
+    if (!check_ended_early(in))
         add_faults_that_never_struck(r, l);
-        add_failed_faults(r, l);
-    }
+    add_failed_faults(r, l, check_ended_early(in));
     if (r->values[METRIC_EXPECTED] <= 0 && r->values[METRIC_UNDELIVERABLE] <= 0)
         result_reason(r, "the history is empty: no committed token had to be delivered");
     // Without the server's log, `sessions` is NULL.
