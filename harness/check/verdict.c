@@ -314,8 +314,16 @@ static void judge_expectations(struct result *r, const struct ledger *l,
         else if (lacks_faults(l, &s->expect[i], m->id, r->values[m->id]))
             result_reason(r, "%s is %.0f, but faults were left out, so '%s' cannot be judged",
                 m->name, r->values[m->id], s->expect[i].want);
+        else if (m->invariant && !doubted(d, m->id))
+            *violated = true;
+        // add_reasons has told of the doubt, unless `allow` tolerates so many cases.
+        else if (m->invariant && r->doubted[m->id])
+            continue;
         else if (m->invariant)
-            *violated = *violated || !doubted(d, m->id);
+            result_reason(r,
+                "%s is %.0f, but the machine or the harness may explain that, so '%s' cannot be "
+                "judged",
+                m->name, r->values[m->id], s->expect[i].want);
         else if (spoiled(r, l, in, d, &s->expect[i]))
             result_reason(r,
                 "%s is %s, but the machine may explain that (generator's lag p99 %.0f ms; other "
