@@ -35,6 +35,6 @@ int64_t bounds_return_ns(const struct scenario *s, const struct verb *v)
         return s->recovery_limit_ns;
     if (v->hits == HITS_READER)
         return 0;
-    // After refused attempts, the delay before the next one is longer. A paused process makes none.
+    // Refused attempts make the next delay longer. A paused process makes no attempts.
     return v->keeps_away && v->hits != HITS_PROCESS ? 2 * returns_ns : returns_ns;
 }

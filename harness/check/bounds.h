@@ -7,18 +7,18 @@
 static const int64_t bounds_takeover_ns = NS_PER_S; // time for a takeover, after the grace
 
 // How long a collector may take to end after its sender has died: as long as after TERM, because it
-// has the same to do, to give back what is unanswered. Nobody waits for the grace before that end.
+// gives back what is unanswered in both cases. The grace of the others begins only with that end.
 static const int64_t bounds_sender_died_ns = NS_PER_S;
 
-// Returns MAILROOM_GRACE, the time that must pass before anybody takes over.
+// Returns MAILROOM_GRACE: how long after a collector is gone another may take over.
 int64_t bounds_grace_ns(const struct scenario *s);
 
-// Returns how long a holder must hang before others may take over from it.
+// Returns how long a holder must hang before others may take over from it: until its lease is over
+// or, if that is earlier, until its own health check has waited in vain for an answer.
 int64_t bounds_hang_ns(const struct scenario *s);
 
 // Returns how long others may need to take over from an instance that such a fault strikes. They
-// learn of a death or of a lost session at once, but of a hang only after they have not heard of
-// the holder for a while.
+// learn of a death or of a lost session at once, but of a hang only after bounds_hang_ns.
 int64_t bounds_handover_ns(const struct scenario *s, const struct verb *v);
 
 // Returns how long the struck instance may need to return after the end of the fault. It needs

@@ -6,9 +6,9 @@
 #include "check/lookup.h"
 
 // Returns how far apart two lines of a chain may be: the run's slack or the time that one line
-// takes, whichever is longer, and what slow faults add. slack_ns is the run's slack with that
-// addition. By the collector's capacity, a line takes the time of a full batch. With a budget, it
-// takes at least the batch timeout and the time in which the budget grows by a token.
+// takes, whichever is longer, and what slow faults add. slack_ns is the run's slack and that
+// addition. `collector.capacity` tells how long a full line takes. With a budget, a line takes at
+// least the batch timeout and the time in which the budget grows by a token.
 static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -39,9 +39,9 @@ static bool is_link(const struct check *c, const struct line_record *line)
 }
 
 // True when the chain of full lines goes on from this line to the next one, which comes at
-// until_ns. A fault, a stall or a starved process in the gap does not end the chain. Free time
-// depends on next_writer, the instance that writes the next line, because tokens that an instance
-// had taken when a fault hit it wait for its return. EVERY: there is no next line.
+// until_ns. A fault, a stall or a starved process in the gap does not end the chain. Where the
+// reader or the sender of an instance is away, only its own lines cannot come. So next_writer, the
+// instance that writes the next line, decides which time is free. EVERY: there is no next line.
 static bool chain_lasts(
     const struct check *c, const struct line_record *line, int64_t until_ns, int next_writer)
 {
@@ -53,7 +53,7 @@ static bool chain_lasts(
     if (until_ns - line->read_ns <= apart_ns)
         return true;
     int64_t free_ns = timeline_free(&c->timeline, next_writer, line->read_ns, until_ns).ns;
-    // 1: a gap is one step, so a stall lengthens it once.
+    // A gap between two lines is one step, so a stall lengthens it once.
     return check_left(c, line->process, line->read_ns, until_ns, free_ns, 1).felt_ns <= apart_ns;
 }
 

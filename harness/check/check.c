@@ -51,7 +51,6 @@ static void note_excuses(struct result *r, const struct timeline *t)
 
 void check_findings(struct result *r, const struct ledger *l, const struct check_input *in)
 {
-    // flush_ns is how long a commit of the probe took at its p99.
     struct check c = {.r = r, .l = l, .flush_ns = check_flush_ns(l)};
 
     sources_make(&c.timeline, l);

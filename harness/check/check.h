@@ -107,9 +107,9 @@ double judged_share(const struct judged *j);
 // Writes "42 of 345 tokens judged; excused: 200 by fault, 103 by stall".
 void judged_text(const struct result *r, enum metric_id id, char *out, size_t size);
 
-// Returns the share, 0 to 1, of the time in which the load's backends ran or were ready to run, for
-// which programs other than the collector (also the load itself) kept a processor from them. NAN:
-// nobody watched, or the backends were not seen, as on a server of another machine.
+// The load's backends run, or are ready to run and wait for a processor. Returns the share of that
+// time, 0 to 1, in which programs other than the collector (also the load itself) made them wait.
+// NAN: nobody watched, or the backends were not seen, as on a server of another machine.
 double check_load_starved(const struct ledger *l);
 
 // Returns how much of a plan's load, in ns, will be judged by the clock in the worst case: each

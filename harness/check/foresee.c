@@ -14,21 +14,22 @@ static int64_t excused_until_ns(const struct scenario *s, const struct plan_faul
     bool hits_one =
         s->collector.instances > 1 && (spec->verb->params & PARAM_INSTANCE) && spec->instance >= 0;
     bool ends_process = spec->verb->ends == ENDS_PROCESSES;
-    int64_t back_ns = ends_process ? restart_ns + scenario_starts_ns(s) : 0;
+    int64_t back_ns = bounds_return_ns(s, spec->verb);
 
-    // A process that starts before the server is back must also have the time to return.
-    if (!ends_process || verb_stops_server(spec->verb))
-        back_ns = clock_max(back_ns, bounds_return_ns(s, spec->verb));
+    if (ends_process) {
+        int64_t starts_ns = restart_ns + scenario_starts_ns(s);
+        // A process that starts before the server is back must also have the time to return.
+        back_ns = verb_stops_server(spec->verb) ? clock_max(starts_ns, back_ns) : starts_ns;
+    }
     // The other instances go on with the shared work, so no time is excused for all.
     if (hits_one && scenario_shares(s))
         return f->at_ns;
-    // How long a takeover may last; CLOCK_NEVER: none can, because all collectors are struck.
-    int64_t handed_ns = hits_one ? bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;
+    // When another must have taken over; CLOCK_NEVER: none can, because all collectors are struck.
+    int64_t handed_ns = hits_one ? f->at_ns + bounds_handover_ns(s, spec->verb) : CLOCK_NEVER;
     // Nobody starts the process again.
     if (spec->for_ns == FOR_REST || (ends_process && !s->collector.restart))
-        return handed_ns == CLOCK_NEVER ? CLOCK_NEVER : f->at_ns + handed_ns;
-    return clock_min(
-        f->end_ns + back_ns, handed_ns == CLOCK_NEVER ? handed_ns : f->at_ns + handed_ns);
+        return handed_ns;
+    return clock_min(f->end_ns + back_ns, handed_ns);
 }
 
 // Adds up the parts of the load between the faults. The faults are in the order of their times, and

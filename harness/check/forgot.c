@@ -8,8 +8,8 @@
 // lose data under the run's settings of `durability`, disk and standby (enum verb_loses).
 //
 // A repeated delivery counts as `redelivered`, which is the server's fault, only if its line may
-// have been confirmed after the first lost commit. If its process had written its next line by
-// then, the line had been confirmed before, and the collector is to blame.
+// have been confirmed after the first lost commit. If the line's process had written its next line
+// by then, the line had been confirmed before, and the collector is to blame.
 #include "check/inside.h"
 
 // True when the fault lost commits that were acknowledged. left_known: the harness found out since

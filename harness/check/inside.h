@@ -173,8 +173,9 @@ struct free_time check_slack(const struct check *c, int64_t from_ns, int64_t unt
 #define NO_PROCESS (UINT32_MAX - 1)
 
 struct left {
-    int64_t ns, felt_ns; // felt_ns: as ns, but a wait for a processor up to slack/2 is not taken
-                         // off, because every machine shows such waits
+    int64_t ns;
+    int64_t felt_ns; // as ns, but a wait for a processor up to slack/2 is not taken off, because
+                     // every machine shows such waits
 };
 
 // free_ns is the part of the time between from_ns and until_ns that no fault takes. Returns it less
@@ -200,7 +201,7 @@ struct cause check_kept_by(const struct check *c, uint32_t process, int64_t from
 // is in the pipe, so that is usually when it read the line. But a span of the line's instance, or a
 // stall, may lie between the last time at which the reader found the pipe empty and the reading.
 // Then the line may have waited since the later of two times: when the pipe was empty, and when the
-// first of these began.
+// first such span or stall began.
 int64_t check_written_ns(const struct check *c, const struct line_record *line);
 
 // Returns for how long lines of an instance (EVERY: of any instance) may have lain unread between
@@ -277,15 +278,15 @@ void check_secrets(const struct check *c);
 
 // --- processor_wait.c ---------------------------------------------------------------------
 
-// Returns the longest time that the process can have waited for a processor between two times, by
-// its samples around them. Before its first sample, its whole wait since its start counts. Returns
-// 0 where the samples show no wait.
+// Returns for how long, at most, the process can have waited for a processor between two times, by
+// its samples around these times. Before its first sample, its whole wait since its start counts.
+// Returns 0 where the samples show no wait.
 int64_t check_starved_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
-// Returns the longest time between two times for which other programs can have kept the processors
-// from the collector or its backends, by the samples of the watch (os/starved.h) around them. Where
-// nobody watched, the samples of the process itself tell how long it starved.
+// Returns for how long, at most, other programs can have kept the processors from the collector or
+// its backends between two times, by the samples that the watch (os/starved.h) took around these
+// times. Where nobody watched, the samples of the process itself tell how long it starved.
 int64_t check_denied_ns(
     const struct ledger *l, uint32_t process, int64_t from_ns, int64_t until_ns);
 
@@ -300,11 +301,12 @@ void check_tokens(const struct check *c);
 
 // --- unrecorded.c -------------------------------------------------------------------
 
-// Returns why the collector may not have recorded the sender's answer to an attempt: the answer
-// came after the answer timeout, or, before again_ns and before the answer could be recorded, the
-// process ended or a fault hit its instance; or the server lost the record before again_ns.
-// CAUSE_NONE: it must have recorded the answer. A token with a final answer may come again for no
-// other reason.
+// Returns why the collector may not have recorded the sender's answer to an attempt, by what
+// happened before again_ns. A token with a final answer may come again for no other reason.
+// CAUSE_NONE: it must have recorded the answer. Otherwise one of these is true:
+// - The answer came after the answer timeout.
+// - The process ended, or a fault hit its instance, before the answer could be recorded.
+// - The server lost the record.
 struct cause check_unrecorded_by(
     const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns);
 

@@ -6,10 +6,10 @@
 // waited longest, that of its backend, and that of the program that serves a crashable disk.
 // Threads to which the collector gave a lower priority do not count.
 //
-// The wait w of a token is what these three together grew by, from the last look before the token's
-// clock began to the first look after its line was read, but at most the length of that time. It is
-// multiplied by the share of the busy processors that others used. So a crowd of the collector's
-// own processes excuses nobody.
+// The wait w of a token is the growth of the sum of these three, from the last look before the
+// token could go out to the first look after its line was read, but at most the length of that
+// time. It is multiplied by the share of the busy processors that others used. So a crowd of the
+// collector's own processes excuses nobody.
 // - w ≤ slack/2 is no excuse. Otherwise a token that is late by no more than w is not judged.
 // - Where full lines led to the token, only the time before the first of them has to be explained.
 // - A kernel without schedstat gives no excuse. Where nobody watched, as in old histories, w is the
@@ -111,7 +111,6 @@ int64_t check_denied_ns(const struct ledger *l, uint32_t process, int64_t from_n
     if (l->starved_count == 0)
         return check_starved_ns(l, process, from_ns, until_ns);
     struct starved_sample w = watched(l, from_ns, until_ns);
-    // In the difference of two samples, at_ns is the time between them.
     int64_t waited_ns = clock_min((int64_t)w.collector_us * NS_PER_US, w.at_ns);
     return (int64_t)((double)waited_ns * share_of_others(&w));
 }

@@ -2,9 +2,10 @@
 
 enum {
     STEP_MS = 5,
-    LIMIT = 3,     // batch limit
-    LINE_MS = 30,  // the time that a line takes by the collector's capacity
-    END_MS = 9900, // the last step, shortly before the drain ends
+    LIMIT = 3,          // batch limit
+    CAPACITY = 100,     // collector.capacity, in tokens a second; not stated in a burst
+    BURST_LINE_MS = 30, // how long a line takes in a burst
+    END_MS = 9900,      // the last step, shortly before the drain ends
     FAULTS_MAX = 5,
 };
 
@@ -98,10 +99,10 @@ static void simulate_look(struct sim *m, struct sim_instance *k)
 
     if (count < LIMIT && !due)
         return;
-    // Takes only one batch every half second from a backlog.
+    // With this defect, it takes only one batch every half second from a backlog.
     if (m->defect == SIM_LEAVES && count > 2 * LIMIT && m->now_ms % 500 != 0)
         return;
-    // A smaller backlog may be gone before anybody can tell.
+    // A smaller backlog is no occasion: it may be gone before anybody can tell.
     m->occasions += m->defect == SIM_LEAVES && count > 8 * LIMIT;
     bool all = m->defect == SIM_NO_LIMIT && count > LIMIT;
     m->occasions += all || ((m->defect == SIM_LATE || m->defect == SIM_EARLY) && count < LIMIT);
@@ -136,7 +137,8 @@ static void write_batch(struct sim *m, struct sim_instance *k)
     k->ready_ms = m->now_ms + sim_between(m, 2, 10);
 }
 
-// After its return the instance confirms the tokens that nobody else has written meanwhile.
+// After its return the instance confirms what it had written. Tokens that others took meanwhile are
+// not free any more, so this changes nothing for them.
 static void confirm_unsure(struct sim *m, struct sim_instance *k)
 {
     for (int i = 0; i < k->unsure_count; i++)
@@ -215,14 +217,14 @@ static double set_up_simulation(struct sim *m, uint64_t seed)
     memset(m->unread_ms, 0, sizeof m->unread_ms);
     m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these defects act all the
                                                                      // time
-    m->service_ms = m->burst ? LINE_MS : sim_between(m, 1, 15);
+    m->service_ms = m->burst ? BURST_LINE_MS : sim_between(m, 1, 15);
     double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
     c->instances = m->instances;
     m->turns = m->defect == SIM_NONE && m->instances > 1 && rng_below(&m->rng, 2) == 0;
     m->holder = 0;
     m->turn_free_ms = SIM_NEVER_MS;
     c->dequeue = m->instances > 1 && !m->turns ? DEQUEUE_SHARED : DEQUEUE_CURSOR;
-    c->capacity = m->burst ? 0 : 1000.0 * LIMIT / LINE_MS;
+    c->capacity = m->burst ? 0 : CAPACITY;
     // A transaction has 1.5 tokens on average.
     m->h.phase.rate_from = m->h.phase.rate_to = 1.5 * rate;
     // All instances together then write half of what comes in.
@@ -250,8 +252,8 @@ static bool is_done(struct sim *m)
 }
 
 // Draws when a fault begins, in ms. Half of the faults begin soon after the one before, which began
-// at before_ms (0: there is none). A fault of a given verb leaves two seconds of the load for what
-// it causes.
+// at before_ms (0: there is none). With a verb, on which a defect depends, the last two seconds
+// of the load are left for the defect to show.
 static int64_t fault_at(struct sim *m, int64_t before_ms, const char *verb)
 {
     int64_t last_ms = SIM_LOAD_MS - (verb ? 2000 : 400);

@@ -128,7 +128,9 @@ struct sim {
     int64_t stall_ms; // when the harness itself begins to stand still; SIM_NEVER_MS: never
     struct stall stall;
     struct stalls stalls;
-    int64_t origin_ns, now_ms, service_ms;
+    int64_t origin_ns; // the beginning of the load, on the run's clock
+    int64_t now_ms;
+    int64_t service_ms;               // from taking a batch to writing its line
     int64_t cut_ms;                   // until when no connection passes anything
     int64_t free_ms[SIM_TOKENS_MAX];  // when each token is free to be taken; SIM_NEVER_MS: it is
                                       // written or taken
@@ -151,8 +153,8 @@ int64_t sim_between(struct sim *m, int64_t from, int64_t to);
 
 void sim_start_process(struct sim *m, int instance, int64_t at_ms);
 
-// Lets the session open at `ms` or, while a cut lasts, as long after the cut's end as `ms` is after
-// now.
+// Lets the session open at `ms`. If a cut still lasts then, the session opens as long after the
+// cut's end as `ms` is after now.
 void sim_connect_at(struct sim *m, struct sim_instance *k, int64_t ms);
 
 // Opens the session. Tokens that were taken and not written are free again.
@@ -173,7 +175,7 @@ bool sim_pause_reader(struct sim *m, int instance, int64_t for_ms);
 // Lets the harness itself stand still, unless a reader is paused.
 void sim_stall(struct sim *m, int64_t for_ms);
 
-// Returns when a line is read that the instance writes now.
+// Returns when a line that the instance writes now will be read.
 int64_t sim_read_ms(const struct sim *m, const struct sim_instance *k);
 
 // Reads what an instance that dies now has left in its pipe.

@@ -7,7 +7,7 @@ enum {
     INSTANT_MS = 1,   // how long a fault lasts that is over at once
 };
 
-// Frees the tokens of the instance's batch at free_ms, when they begin to wait anew.
+// Frees the tokens of the instance's batch at free_ms; their wait begins anew then.
 static void simulate_give_back(struct sim *m, struct sim_instance *k, int64_t free_ms)
 {
     for (int i = 0; i < k->count; i++)
@@ -101,10 +101,9 @@ void sim_open_session(struct sim *m, struct sim_instance *k)
         simulate_give_back(m, k, m->now_ms);
 }
 
-// Ends the session, if one is open. The instance tries to open the next one at until_ms or, if it
-// is paused, when the pause is over, but only after a random delay below delay_ms. When it is back,
-// it confirms the tokens that it had written. If that takes longer than the grace, others may write
-// them first.
+// Ends the session, if one is open. The next one opens after until_ms and after a pause of the
+// instance, with a random delay below delay_ms. Back again, the instance confirms the tokens that
+// it had written. If it was away for longer than the grace, others may write them first.
 static void disconnect(struct sim *m, struct sim_instance *k, int64_t until_ms, int64_t delay_ms)
 {
     int64_t back_ms = k->paused_ms > until_ms ? k->paused_ms : until_ms;
@@ -130,8 +129,8 @@ static void pause_one(struct sim *m, struct sim_instance *k, int64_t for_ms)
 }
 
 // Cuts all connections for a while, and returns for how many ms. A client may wait after the cut
-// before it tries again. One that shares the work must be back within the grace unless the cut
-// itself was longer.
+// before it tries again, but one of several must be back within the grace unless the cut itself was
+// longer. So a cut is either brief, with short waits, or longer than the grace.
 static int64_t cut_all(struct sim *m)
 {
     bool brief = m->instances > 1 && rng_below(&m->rng, 2) == 0;

@@ -56,16 +56,16 @@ struct catching_up {
 };
 
 // True when a short line that looks early may hold the rest of what waited at a fault's end
-// (ended_ns), after the full lines. Either it is the process's first line since then; or the line's
-// first token, acknowledged at first_ns, waited already when the process's line before was read.
+// (ended_ns), after the full lines. Either it is the process's first line since that end; or its
+// first token, acknowledged at first_ns, waited already when the process's last line was read.
 static bool is_backlog_rest(const struct catching_up *c, int64_t ended_ns, int64_t first_ns)
 {
     return c->last_ns < ended_ns || first_ns <= c->last_ns;
 }
 
 // True when a fault held up the line: the line's first token, acknowledged at first_ns, was there
-// before the fault's end, or the line looks early (`early`) and may hold the rest of what waited
-// then. A fault no longer counts when the process has written a short line since its end.
+// before the fault's end, or the line looks early (`early`) and may hold the rest of what waited at
+// that end. The fault no longer counts once the process has written a short line after it.
 static bool waited_for_fault(const struct ledger *l, const struct line_record *line,
     const struct catching_up *c, int64_t first_ns, bool early)
 {
@@ -100,8 +100,8 @@ static enum fired_by stage_reason(
         return FIRED_AT_START;
     if (waited_for_fault(l, line, c, first_ns, early))
         return FIRED_AFTER_FAULT;
-    // The rest of what waited at the start: the line's first token waited already when the line
-    // before was read.
+    // The rest of what waited at the start: the line's first token waited already when the
+    // process's last line was read.
     if (starting && early && first_ns <= c->last_ns)
         return FIRED_AT_START;
     return early && line->read_ns >= l->drain_end_ns ? FIRED_AT_END : why;

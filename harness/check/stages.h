@@ -10,9 +10,9 @@
 // earlier. With an adaptive window it may have fired before that timeout, and then `wait` holds
 // what belongs to `dequeue`.
 //
-// A line may be read before its acknowledgement. So a boundary that lies after the read moves to
-// the read, and one that lies before the beginning of its stage moves to that beginning. Therefore
-// the four stages always add up exactly to the whole.
+// A line may be read before its tokens are acknowledged. So a boundary that lies after the read
+// moves to the read, and one that lies before the beginning of its stage moves to that beginning.
+// Therefore the four stages always add up exactly to the whole.
 #pragma once
 
 #include "ledger/ledger.h"

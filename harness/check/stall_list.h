@@ -1,13 +1,14 @@
 // The times at which the harness, the machine or the server stood still. They may have made a line
 // come late that the collector wrote in time.
 //
-// A stall is a time of more than slack/2: the loop that reads the lines or a probe's thread woke
-// that late; or the server, without a fault, needed that long to answer the probe, to flush the
-// probe's commit, or to let the probe connect. A server that has just come back is cold: each
-// transaction of the load that took longer than the slack is a stall, too, within recovery_limit.
-//
-// A collector may stop a loop by its own work. So a loop's stall is shortened by what the
-// collector, its descendants and its backends used in that time beyond one processor.
+// A stall is one of these times:
+// - More than slack/2 in which the loop that reads the lines, or a probe's thread, stood still. A
+//   collector may cause that by its own work. So what the collector, its descendants and its
+//   backends used in that time beyond one processor is taken off.
+// - More than slack/2 that the server, without a fault, needed to answer the probe, to flush the
+//   probe's commit, or to let the probe connect.
+// - More than the slack that a transaction of the load took within recovery_limit of the server's
+//   return: a server that has just come back is cold.
 #pragma once
 
 #include "check/timeline.h"

@@ -20,7 +20,7 @@ void timeline_fini(struct timeline *t)
 
 // --- questions ----------------------------------------------------------------------
 
-// Returns the index of the first span that ends after from_ns. Some spans behind it may end before.
+// Returns the index of the first span that ends after from_ns. Spans behind it may end earlier.
 static size_t first_beyond(const struct timeline *t, int64_t from_ns)
 {
     return lookup_after(t->latest_ns, t->span_count, sizeof *t->latest_ns, from_ns);

@@ -48,9 +48,9 @@ struct strike {
 // or the instance itself.
 struct bequest {
     int64_t struck_ns;
-    int64_t until_ns;     // by when other instances must have written them
-    int64_t own_until_ns; // by when the struck instance itself must have written them; not before
-                          // until_ns
+    int64_t until_ns;     // when others can have taken them over: from then on, batch timeout and
+                          // slack count
+    int64_t own_until_ns; // the same for the struck instance itself; not before until_ns
     int instance;
     uint64_t tokens_left; // how many more tokens it may excuse
     struct cause cause;
@@ -98,8 +98,8 @@ struct cause timeline_cause(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
 // Returns the first strike after `after` (NULL: the first of all) that hit this instance and lasts
-// in a stretch of time; NULL: there is none. With until_ns before from_ns, the strike began by
-// until_ns and was not undone before from_ns. A strike on all instances hit each of them. instance
+// in a stretch of time; NULL: there is none. With until_ns before from_ns, the strike lasts from
+// until_ns or earlier to from_ns or later. A strike on all instances hit each of them. instance
 // EVERY: any strike counts.
 const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
     int instance, int64_t from_ns, int64_t until_ns);
@@ -108,11 +108,11 @@ const struct strike *timeline_strike(const struct timeline *t, const struct stri
 // So in a walk over strikes, which are in the order of time, no instant counts twice.
 int64_t timeline_strike_takes_ns(const struct strike *k, int64_t *done_ns, int64_t until_ns);
 
-// Returns what disturbed this instance between two times: the first strike on it that was not
-// undone before from_ns, or from which the instance was not back before from_ns. Without such a
-// strike, it is the last slow fault of that time; CAUSE_NONE: nothing disturbed the instance.
-// A strike on another instance does not count, but with ANY_INSTANCE all strikes do. An instance
-// that never comes back then counts as disturbed only until others must have taken over.
+// Returns what disturbed this instance between two times: the first strike on it that lasted beyond
+// from_ns, or from which the instance came back only after from_ns. Without such a strike, it is
+// the last slow fault of that time; CAUSE_NONE: nothing disturbed the instance. With ANY_INSTANCE
+// the strikes on all instances count, but one from which an instance never comes back counts only
+// until others must have taken over.
 struct cause timeline_disturbed_by(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 

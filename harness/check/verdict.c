@@ -21,9 +21,9 @@
 //
 // The probe that measures the slack runs too seldom to see all that a collector waits for: its own
 // processor, its backend's, a flush, a new process. The invariant late is judged all the same,
-// because each token has a cause of its own (processor_wait.c). But where time is not judged, late
-// convicts nobody, either, in two cases: nobody sampled who had a processor; or the generator fell
-// behind its plan, and some insert was at least as late as the latest token.
+// because the watch tells for each token how long it waited for a processor (processor_wait.c). But
+// where time is not judged, late convicts nobody in two cases: nobody sampled who had a processor;
+// or the generator fell behind its plan, and some insert was at least as late as the latest token.
 #include "check/inside.h"
 
 #include <math.h>
@@ -46,13 +46,9 @@ static uint64_t tolerated(const struct result *r, const struct ledger *l, enum m
 
 // --- doubts --------------------------------------------------------------------
 
-// True when a token came for the first time within apart_ns before the drain's end. apart_ns: how
-// far two lines may be apart while the subject still works. Only the second half of the drain
-// counts, because the last tokens of the load may come in the first.
-static bool came_until_end(const struct ledger *l, int64_t apart_ns)
+// True when a token came for the first time between from_ns and the drain's end.
+static bool new_tokens_came(const struct ledger *l, int64_t from_ns)
 {
-    int64_t from_ns = l->drain_end_ns - clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
-
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         int64_t read_ns = ledger_read_ns(l, t);
         if (read_ns >= from_ns && read_ns <= l->drain_end_ns)
@@ -64,28 +60,26 @@ static bool came_until_end(const struct ledger *l, int64_t apart_ns)
 // True when the missing tokens may still have been on their way: the drain used all its time, and
 // near its end full lines arrived, or as many tokens as the budget allows. A subject that promises
 // no limit has no full lines; for such a subject it is enough that new tokens came. A drain that
-// did not use all its time had nothing left to wait for. With a slack of seconds, two lines may be
-// as far apart as the slack.
+// did not use all its time had nothing left to wait for.
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
-    int64_t apart_ns = r->slack_ns > NS_PER_S ? r->slack_ns : NS_PER_S;
-    // A subject that still works writes within two batch timeouts and apart_ns. The limit to half
-    // of the drain is that of came_until_end.
-    int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns +
-                      clock_min(apart_ns, (l->drain_end_ns - l->load_end_ns) / 2);
-    int64_t from_ns = l->drain_end_ns - last_ns;
+    int64_t took_ns = l->drain_end_ns - l->load_end_ns;
+    // How far apart two lines may be while the subject still works. With a slack of seconds, that
+    // is the slack. Only the second half of the drain counts, because the last tokens of the load
+    // may come in the first.
+    int64_t apart_ns = clock_min(clock_max(r->slack_ns, NS_PER_S), took_ns / 2);
     bool full_lines = false;
     uint64_t tokens = 0;
     struct leased m;
 
-    if (l->drain_end_ns - l->load_end_ns < l->scenario->drain_ns ||
-        r->findings[METRIC_LOST].count == 0)
+    if (took_ns < l->scenario->drain_ns || r->findings[METRIC_LOST].count == 0)
         return false;
     if (!(l->scenario->collector.promises & PROMISE_LIMIT))
-        return came_until_end(l, apart_ns);
-    // Full lines during the load say nothing about the drain.
-    if (from_ns < l->load_end_ns)
-        from_ns = l->load_end_ns;
+        return new_tokens_came(l, l->drain_end_ns - apart_ns);
+    // A subject that still works writes a line within two batch timeouts and apart_ns. Full lines
+    // during the load say nothing about the drain.
+    int64_t last_ns = 2 * l->scenario->collector.batch_timeout_ns + apart_ns;
+    int64_t from_ns = clock_max(l->drain_end_ns - last_ns, l->load_end_ns);
     for (size_t i = 0; i < l->log->line_count; i++) {
         const struct line_record *line = &l->log->lines[i];
         if (line->state != LINE_WHOLE || line->read_ns <= from_ns ||
@@ -139,16 +133,22 @@ static bool was_disk_slow(const struct ledger *l, const struct fault_record *fau
     return false;
 }
 
+// True when the disk may hold all data after this fault, even if the server does not start. A
+// server that does not start after a power cut has lost data, unless a slow disk explains it.
+static bool may_keep_data(const struct ledger *l, const struct fault_record *f)
+{
+    return f->spec->verb->loses != LOSES_UNFLUSHED || was_disk_slow(l, f);
+}
+
 // True when a fault that stops the server failed, at its beginning or at its end. Then the harness
 // may have left the server broken, and no collector can work with it. `unread`: count only faults
-// after which the disk may still hold all data, though nobody can read them. A server that does not
-// start after a power cut has lost data, so this fault counts only if a disk was slow.
+// after which the disk may hold all data, though nobody can read them.
 static bool left_server_broken(const struct ledger *l, bool unread)
 {
     for (size_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
-        if (f->began_ns && !f->ok && !f->left_out && verb_stops_server(f->spec->verb) &&
-            !(unread && f->spec->verb->loses == LOSES_UNFLUSHED && !was_disk_slow(l, f)))
+        bool failed = f->began_ns && !f->ok && !f->left_out && verb_stops_server(f->spec->verb);
+        if (failed && (!unread || may_keep_data(l, f)))
             return true;
     }
     return false;
