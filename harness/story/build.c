@@ -236,7 +236,7 @@ static bool build_stall(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-// Changes what the tables hold at the end of the event's tokens.
+// Changes what the tables hold of the event's tokens at the end of the run.
 static bool build_row(struct build *b, struct event *event, struct err *e)
 {
     if (!require_token(b, event, e))
@@ -245,9 +245,10 @@ static bool build_row(struct build *b, struct event *event, struct err *e)
         struct ledger_token *token = &b->t->history.ledger.tokens[t];
         struct event row = *event, without = row_event(token, token);
         event_complete(&row, &(struct default_context){.row = &without});
-        // The event has the columns that differ from the default. `unread` alone gives 0, and that
-        // stays 0: nothing is known of the columns.
-        if (!event_has(event, "changed") || row.row.row)
+        // `changed` gives the columns that differ from the default, `unread` gives 0: nothing is
+        // known of the columns, and the 0 stays.
+        bool unread = event_has(event, "unread") && row.row.row == 0;
+        if (!unread)
             row.row.row ^= token->row;
         *token = row.row;
     }
@@ -345,7 +346,7 @@ static bool build_kind(struct build *b, enum event_kind kind, struct err *e)
     for (size_t i = 0; i < b->count; i++)
         if (b->events[i].kind == kind)
             b->sorted[count++] = &b->events[i];
-    // The file may have another order than the records, whose numbers and sums depend on theirs.
+    // A record's number and sums depend on the records before it. The file may have another order.
     if (count > 0)
         qsort(b->sorted, count, sizeof *b->sorted, compare_sort_keys);
     for (size_t i = 0; i < count; i++)
@@ -382,9 +383,8 @@ static void fill_write_times(struct history *h)
     for (size_t i = 0; i < count; i++) {
         if (given[i].seen_ns)
             lines[i].seen_ns = clock_min(given[i].seen_ns, lines[i].read_ns);
-        if (given[i].empty_ns || lines[i].empty_ns > lines[i].seen_ns)
-            lines[i].empty_ns = clock_min(
-                given[i].empty_ns ? given[i].empty_ns : lines[i].empty_ns, lines[i].seen_ns);
+        int64_t empty_ns = given[i].empty_ns ? given[i].empty_ns : lines[i].empty_ns;
+        lines[i].empty_ns = clock_min(empty_ns, lines[i].seen_ns);
     }
 }
 
@@ -415,7 +415,7 @@ static bool build_all(struct build *b, struct err *e)
         ok = kind == EVENT_ITEM || build_kind(b, kind, e);
     if (!ok)
         return false;
-    // history_join fills in the rest of the ledger. default_rows needs these fields before, to know
+    // history_join fills in the ledger later. But default_rows needs these fields now, to know
     // which tokens are committed.
     l->txns = h->load.records;
     l->start_ns = STORY_START_NS;

@@ -149,8 +149,7 @@ void event_shift(struct event *e, int64_t by_ns, bool all)
         if ((flagged || word->type <= VALUE_END) && ns != 0 && ns != CLOCK_NEVER &&
             (all || is_given(e, word)))
             event_put_value(e, word, ns + by_ns);
-        // With `all`, an event moves from the run's clock to the story's. An expiry is on neither
-        // clock, because it counts from the load's beginning, so it moves only without `all`.
+        // An expiry is on no clock, so it moves only with an event that comes again later.
         else if (word->type == VALUE_EXPIRY && !all && is_given(e, word))
             event_put(e, word, ns + by_ns / word->unit);
     }

@@ -59,10 +59,10 @@ enum value_type {
     VALUE_LENGTH, // ns; in the text ms
     VALUE_ANSWER, // as VALUE_LENGTH; the field is CLOCK_NEVER for never
     VALUE_COUNT,
-    VALUE_SHARE,     // millionths; in the text percent. `1%` is read as 1 ms, and `unit` is 100 ns
-    VALUE_TEXT,      // within quotes
-    VALUE_COLUMNS,   // names of columns between commas; in the field, bits of enum token_row
-    VALUE_FLAG,      // the word has no value behind it: it sets the field to `flag`
+    VALUE_SHARE,   // millionths; in the text percent: 1% is read as 1 ms, which `unit` makes 10,000
+    VALUE_TEXT,    // within quotes
+    VALUE_COLUMNS, // names of columns between commas; in the field, bits of enum token_row
+    VALUE_FLAG,    // the word has no value behind it: it sets the field to `flag`
     VALUE_FLAG_TIME, // as VALUE_FLAG, and the time behind the word (as VALUE_WHEN) goes into the
                      // field at `time`
 };
@@ -203,7 +203,9 @@ bool event_follows(const struct event *e, const struct event *next);
 // Returns the time by which the events of this kind are sorted; 0 when they have none.
 int64_t event_time(const struct event *e);
 
-// Moves the times of an event by `by_ns`; without `all`, only those whose words are given.
+// Moves the times of an event by `by_ns`. With `all`, they go over to another clock: every time
+// moves, but not an expiry, which counts from the load's beginning on either clock. Without `all`,
+// the event comes again later: the times whose words are given move, and so does an expiry.
 void event_shift(struct event *e, int64_t by_ns, bool all);
 
 // Turns the cumulative fields from growths into sums (sign 1) or from sums into growths (sign -1):
@@ -228,7 +230,7 @@ struct default_context {
     const struct event *row;       // for a row: what the tables hold when no row says otherwise
 };
 
-// Gives every word that has a default and is not given.
+// Fills in the default of every word that has one and is not given, and marks the word as given.
 void event_complete(struct event *e, const struct default_context *u);
 
 // Marks each word as not given whose value event_complete would fill in again.

@@ -2,8 +2,8 @@
 //
 // Nothing here knows why a token breaks an invariant. The part is written, read back and judged.
 // Its margin of time grows by the factor four until the same invariants name the token as in the
-// whole run, and the part has no finding of an invariant of which the run has none. A finding that
-// `allow` tolerates in the run may break the part, which has no `allow`.
+// whole run, and the part has no finding of an invariant of which the run has none. It compares
+// findings, because a part has no `allow`: what the run tolerates may break it.
 //
 // Rejected: to collect what a finding depends on. Each invariant would need a rule for that.
 #include <ctype.h>

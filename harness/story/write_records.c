@@ -12,8 +12,8 @@ static void set_process_end(
     event->process.exit = p->status >> 8 & 0xff;
     if (!event->process.signal)
         event_unset(event, "signal");
-    // An exit with 0 is a default only at the end of the run: the reader refuses an earlier end
-    // that does not say how.
+    // A process that a signal ended has no exit code. A code of 0 is the default at the end of the
+    // run, but the reader refuses an earlier end that does not say how.
     if (!event->process.exit && (event->process.signal || to_the_end))
         event_unset(event, "exit");
 }
@@ -44,12 +44,12 @@ static bool is_kept(
         return w->token_no[event.attempt.token] != DROPPED;
     case EVENT_FAULT:
         return write_keeps_fault(w, &event.fault);
-    case EVENT_SESSION: // the last session before the part was still open when it began
+    case EVENT_SESSION: // a session counts as open until the next one opens
         return is_inside(w, at_ns, i + 1 == count ? CLOCK_NEVER : w->h->sessions[i + 1]);
     case EVENT_PROBE:
     case EVENT_FLUSH:
         sent_ns = at_ns + event.probe.stall_ns;
-        // Without an answer it has no length that could be too short for a stall.
+        // A query without an answer has no length that is_stall could compare.
         if (event.probe.took_ns == CLOCK_NEVER)
             return is_inside(w, at_ns, sent_ns);
         return is_stall(w, at_ns, sent_ns + event.probe.took_ns);
