@@ -126,7 +126,7 @@ static void follow_framing(
         if (f->cut)
             return;
         size_t passed = wire_pass(&f->wire, len);
-        // The header of the next message has not arrived in full.
+        // Too little of the next message has arrived.
         if (passed == 0)
             return;
         f->cleared += passed;
@@ -159,17 +159,20 @@ static size_t throttled_len(struct flow *f, size_t len, double rate, int64_t now
         f->budget_ns = now;
         return len;
     }
+    // pass_on takes each byte that it sends from the budget. Bytes that it sent before the throttle
+    // began cost nothing.
+    if (f->budget < 0)
+        f->budget = 0;
     f->budget += rate * (double)(now - f->budget_ns) / 1e9;
     f->budget_ns = now;
-    // An unused budget does not accumulate for longer than a twentieth of a second. With one byte
-    // more, it reaches a whole byte at any rate.
+    // An unused budget grows for a twentieth of a second at most. The one byte more lets bytes pass
+    // however low the rate is.
     if (f->budget > rate / 20 + 1)
         f->budget = rate / 20 + 1;
     if ((double)len <= f->budget)
         return len;
     *wake_ns = clock_min(*wake_ns, now + throttle_step_ns);
-    // Bytes that went out before the throttle began have made the budget negative.
-    return f->budget > 0 ? (size_t)f->budget : 0;
+    return (size_t)f->budget;
 }
 
 // Returns how many of `len` bytes may still pass before the connection reaches its limit.
