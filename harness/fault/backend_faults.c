@@ -60,8 +60,8 @@ static bool query_until_positive(struct fault_context *c, const char *sql, const
     }
 }
 
-// BACKENDS are those of the roles in $1. LISTENERS are those of them whose last query was a LISTEN,
-// because a subject may have a separate session for LISTEN.
+// BACKENDS are those of the roles in $1. LISTENERS are those of them whose last query was a LISTEN:
+// a subject may have a session of its own for LISTEN, which `target: listener` hits.
 #define BACKENDS                                                                                   \
     " FROM pg_stat_activity WHERE usename = ANY ($1::name[]) AND backend_type = 'client backend'"
 #define LISTENERS BACKENDS " AND query ~* '^\\s*LISTEN\\M'"

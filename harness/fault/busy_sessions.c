@@ -271,8 +271,8 @@ static void count_seen_vacuum(struct busy *s, PGconn *watcher, int pid)
         s->proofs += strcmp(count, "0") != 0;
 }
 
-// Keeps a VACUUM of the tokens at work that is as slow as the settings allow. A second session
-// watches whether a VACUUM is seen at work, which proves the fault.
+// Vacuums the tokens again and again, as slowly as the settings allow. A second session watches
+// whether the VACUUM is seen at work, which proves the fault.
 static void vacuum_slowly(struct busy *s)
 {
     PGconn *watcher = open_busy_session(s, s->context->server->superuser, NULL);
@@ -281,13 +281,12 @@ static void vacuum_slowly(struct busy *s)
                            : NULL;
 
     while (conn && !is_busy_stopped(s)) {
-        // When one VACUUM has ended, the next begins at once, so that one is always at work.
         s->failed = !PQsendQuery(conn, "VACUUM (INDEX_CLEANUP ON) tokens");
         while (!s->failed && PQisBusy(conn)) {
             if (is_busy_stopped(s))
                 send_cancel(conn);
             count_seen_vacuum(s, watcher, PQbackendPID(conn));
-            if (wait_readable(conn) || is_busy_stopped(s))
+            if (wait_readable(conn))
                 s->failed = !PQconsumeInput(conn);
         }
         for (PGresult *result; (result = PQgetResult(conn)) != NULL;) {

@@ -50,21 +50,21 @@ bool clear_text_allowed(const char *conninfo, const struct sockaddr *server, str
 {
     PQconninfoOption *options = PQconninfoParse(conninfo, NULL);
     bool ok = options || err_set(e, ERR_INTERNAL, "libpq does not read the run's conninfo");
-    bool asked = false; // true: the conninfo asks for clear text, by sslmode=disable
+    bool asks_clear_text = false;
 
     // libpq ignores all these settings at a Unix socket.
     for (PQconninfoOption *o = options; ok && server->sa_family != AF_UNIX && o->keyword; o++) {
         if (!o->val || !*o->val)
             continue;
-        asked = asked || (strcmp(o->keyword, "sslmode") == 0 && strcmp(o->val, "disable") == 0);
+        asks_clear_text |= strcmp(o->keyword, "sslmode") == 0 && strcmp(o->val, "disable") == 0;
         for (size_t i = 0; ok && i < sizeof demands / sizeof *demands; i++) {
             if (strcmp(o->keyword, demands[i].key) == 0 && cannot_obey(i, o->val))
                 ok = refuse_encryption(o->keyword, o->val, e);
         }
     }
     PQconninfoFree(options);
-    // Without a proxy, libpq's default, sslmode=prefer, might encrypt. So unless clear text was
-    // asked for, or the server is on this machine, we refuse rather than drop the encryption
-    // silently.
-    return ok && (asked || is_local_address(server) || refuse_encryption("sslmode", "prefer", e));
+    // Without a proxy, libpq's default, sslmode=prefer, might encrypt. We drop such an encryption
+    // only on the way to a server on this machine, or when the conninfo asks for clear text.
+    return ok && (asks_clear_text || is_local_address(server) ||
+                     refuse_encryption("sslmode", "prefer", e));
 }

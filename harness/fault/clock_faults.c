@@ -43,7 +43,7 @@ static bool step_server(struct fault_context *c, struct fault_record *r, struct 
     if (isnan(ahead))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "the server's clock is %+.3f s off", ahead);
-    // A clock that did not step is off by the whole step.
+    // A clock that did not step misses `want` by the whole step.
     return fabs(ahead - want) < fmin(1, fabs((double)r->spec->by_ns / 1e9) / 2) ||
            err_set(
                e, ERR_SYSTEM, "the server's clock is %+.3f s off, and not %+.3f s", ahead, want);

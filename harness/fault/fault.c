@@ -8,9 +8,9 @@
 // ago. It is then left out, its evidence names that other fault, and the run stays conclusive. A
 // fault waits 2 s for a victim, but not past the end of a fault that keeps the victims away. When
 // it had to wait, it strikes some time after the victim came (a part of its `every` that the seed
-// decides). Otherwise a fault that repeats would hit each session right after it was opened, and
-// never at work. The record says when the fault began to look for its victim (sought_ns) and when
-// it struck (began_ns). Nothing excuses the time between the two.
+// decides). If it struck at once, a fault that repeats would hit each session right after it was
+// opened, and never at work. The record says when the fault began to look for its victim
+// (sought_ns) and when it struck (began_ns). Nothing excuses the time between the two.
 #include "fault/family.h"
 
 #include "fault/scheduler.h"
@@ -220,11 +220,10 @@ void fault_end(struct fault_context *c, struct fault_record *r)
     r->undone = true;
     if (!verb->end)
         return;
-    // A fault that failed at its beginning (r->ok is false) keeps the reason for that.
-    // A fault that is left out only at its end keeps its times, because the subject may have felt
-    // it. But if this fault took the server away and the server stays down, no other fault explains
-    // that.
-    if (!undo_fault(c, r, verb, &e) && r->ok && (stays_down(c, r) || !mark_left_out(c, r, &e)))
+    bool fails_now = !undo_fault(c, r, verb, &e) && r->ok;
+    // No other fault explains why the server that this fault took away stays down. A fault that is
+    // left out only now keeps its times, because the subject may have felt it.
+    if (fails_now && (stays_down(c, r) || !mark_left_out(c, r, &e)))
         note_fault_failure(r, &e);
     // A fault of the leader excuses nothing after another member has taken over.
     r->ended_ns = r->served_ns ? r->served_ns : clock_now_ns();

@@ -60,10 +60,10 @@ struct fault_context {
     uint64_t seed;       // decides how much longer a fault waits after its victim has come
 };
 
-// Begins the fault of r->spec. If its victim is away, the fault waits for it, and strikes some time
-// after it came: a part of `every` that the seed decides. An instant fault is over when this
-// returns. A fault is left out when it finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because
-// another planned fault is at work or still felt.
+// Begins the fault of r->spec. If its victim is away, the fault waits until the victim comes, and
+// then for a part of `every` that the seed decides. An instant fault is over when this returns. A
+// fault is left out when it finds nothing to hit (ERR_CONNECTION, ERR_SKIP) because another planned
+// fault is at work or still felt.
 void fault_begin(struct fault_context *c, struct fault_record *r);
 
 // Undoes a lasting fault, and does nothing for an instant one.

@@ -133,7 +133,7 @@ static bool end_hold_horizon(struct fault_context *c, struct fault_record *r, st
 // What the fault old-snapshot keeps while it lasts.
 struct snapshot {
     PGconn *conn;
-    char xmin[32]; // id of the oldest transaction that the snapshot may still look at
+    char xmin[32]; // lowest transaction id that was in progress when the snapshot was taken
 };
 
 // Opens a transaction that keeps its first snapshot. After a failure, too, end_old_snapshot frees

@@ -47,8 +47,8 @@ static bool end_kernel_silence(struct fault_context *c, struct fault_record *r, 
     return ok;
 }
 
-// Ends a silence. The bytes that the proxy withholds at its end prove it. There should be some,
-// because the load goes on.
+// Ends a silence. The bytes that the proxy still withholds prove it. There should be some, because
+// the load goes on.
 static bool end_silence(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     if (r->spec->through == THROUGH_KERNEL)

@@ -105,9 +105,9 @@ struct proxy *proxy_start(const struct server *server, struct err *e)
     if (!may_stand_before(server, e))
         return NULL;
     p = memory_zeroed(1, sizeof *p);
+    // The address has port 0, so the system chooses a free port.
     *(struct sockaddr_in *)&at =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    // The address has port 0, so the system chooses a free port.
     p->server = server;
     p->asks_password = true;
     return start_proxy(p, &at, sizeof(struct sockaddr_in), e);

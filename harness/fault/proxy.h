@@ -5,7 +5,7 @@
 // functions here. Most runs have no proxy and measure PostgreSQL alone (run/prepare.c says which
 // need one).
 //
-// A proxy has one limit: its kernel acknowledges everything that the collector sends. So the
+// A proxy has one limit: the kernel acknowledges everything that the collector sends it. So the
 // collector's own deadlines notice a partition, but its TCP timers see a healthy peer. For a
 // network whose silence TCP notices there is os/netns.h (`through: kernel`).
 #pragma once

@@ -33,8 +33,8 @@ struct flow {
     uint64_t in, ready; // since the start: number of bytes that were read, and that are due
     struct link_stamp stamps[LINK_STAMPS];
     size_t first_stamp, stamp_count;
-    double budget; // number of bytes that a throttle lets pass now
-    int64_t budget_ns;
+    double budget;     // number of bytes that a throttle lets pass; pass_on takes off what it sends
+    int64_t budget_ns; // when `budget` last grew
     int64_t slice_due_ns; // when the next piece may go out
     bool ended;           // nothing more comes from its source
     bool dead;            // nothing more can go to its sink
@@ -67,7 +67,7 @@ struct link_watcher {
     bool (*message)(
         void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side);
     void *self;
-    bool clear_only; // a client that does not begin with a message of the protocol is cut before it
+    bool clear_only; // cut a client whose first bytes are no message, before they pass
 };
 
 // Makes a link. Takes over both descriptors, which must be non-blocking.
@@ -91,7 +91,7 @@ short link_events(const struct link *l, enum message_sender end);
 size_t link_withheld(const struct link *l, enum message_sender sender);
 
 #define PROXY_LINKS_MAX 128
-// The pause in accepting clients after one came for which there was no descriptor or no memory.
+// For how long no client is accepted after descriptors or memory were short.
 #define PROXY_ACCEPT_PAUSE_NS (50 * NS_PER_MS)
 #define PROXY_PASSWORD_SETTING "mailproof.proxy"
 

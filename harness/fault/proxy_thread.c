@@ -4,9 +4,8 @@
 // counts them. It owns the links; other threads change the conditions and arm cuts under the lock,
 // and wake it. The thread releases the lock only while it waits in poll.
 //
-// The server's address is asked for each client, because a fault may have moved it. A client that
-// does not know the run's password is cut before the server sees more of it than a request to
-// encrypt: the proxy connects from a place that the server may trust.
+// The proxy connects from a place that the server may trust. So it cuts a client that does not know
+// the run's password, before the server sees more of it than a request to encrypt.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -137,13 +136,13 @@ static bool asks_for_superuser(const struct proxy *p, const struct wire_message 
     return memmem(m->text, m->text_len, wanted, sizeof "user" + (size_t)len + 1) != NULL;
 }
 
-// True unless a message shows that the client is none of the run's, or that the server is about to
+// True when a message shows that the client is none of the run's, or that the server is about to
 // encrypt: then the proxy would never see the client's password.
-static bool is_let_in(const struct proxy *p, const struct wire_message *m)
+static bool must_turn_away(const struct proxy *p, const struct wire_message *m)
 {
     if (m->type == MESSAGE_ENCRYPTION_ANSWER)
-        return m->text[0] == 'N';
-    return m->type != MESSAGE_STARTUP || (startup_has_password(p, m) && !asks_for_superuser(p, m));
+        return m->text[0] != 'N';
+    return m->type == MESSAGE_STARTUP && (!startup_has_password(p, m) || asks_for_superuser(p, m));
 }
 
 // Counts the messages that the armed cut waits for. True at the last of them, where the connection
@@ -166,8 +165,8 @@ static bool watch_message(
 {
     struct proxy *p = self;
 
-    // A client that is not let in gets no answer.
-    if (p->asks_password && !is_let_in(p, m)) {
+    // A client that is turned away gets no answer.
+    if (p->asks_password && must_turn_away(p, m)) {
         *side = CUT_BEFORE;
         return true;
     }
@@ -214,11 +213,11 @@ static int64_t pump_all(struct proxy *p)
             i++;
             continue;
         }
-        // The bytes up to the cut have passed. A client that is not let in ends in this way, too.
+        // The bytes up to the cut have passed.
         if (was_cut && p->cut.state == CUT_BEGUN && p->cut.link == p->links[i]->number)
             finish_cut(p, p->links[i]);
         else
-            p->refused += was_cut;
+            p->refused += was_cut; // nobody armed this cut: it turns a client away
         p->limited += link_is_at_limit(p->links[i], conditions.limit);
         proxy_remove_link(p, i, false); // false: without a TCP reset
     }

@@ -63,8 +63,8 @@ int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count
     return at_ns;
 }
 
-// True when the fault may take backends, processes or bytes away from the collector. Sessions of
-// other clients do not, unless they stop its work; they only slow the server down.
+// True when the fault may take backends, processes or bytes away from the collector. A fault of the
+// database that does not stop the collector's work only slows the server down.
 static bool takes_victims(const struct verb *verb)
 {
     return verb->hits != HITS_DATABASE || verb->does == STOPS;

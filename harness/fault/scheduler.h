@@ -19,7 +19,7 @@ struct fault_record *scheduler_next_end(
 int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count);
 
 // The victim of a fault is the session, process or connection that it acts on. There may be none
-// while a collector reconnects or restarts. A fault waits for it for this time at most.
+// while a collector reconnects or restarts. A fault waits at most this long for its victim.
 #define SCHEDULER_VICTIM_WAIT_NS (2 * NS_PER_S)
 
 // Returns the time until which a fault that begins now may wait for a victim: for `wait_max_ns` at

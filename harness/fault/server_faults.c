@@ -143,9 +143,8 @@ static bool await_read_only(struct fault_context *c, const char *want, struct er
 
     for (;;) {
         char now[8] = "";
-        // An older session gets the setting from the postmaster, after the postmaster itself. With
-        // a standby, no new one could be opened: the conninfo then asks for a server that takes
-        // writes.
+        // This session gets the setting after the postmaster, from which new sessions get it. With
+        // a standby we could open no new session: the conninfo asks for a server that takes writes.
         if (!sql_value(c->admin, "SHOW default_transaction_read_only", now, sizeof now, e))
             return false;
         if (strcmp(now, want) == 0)
@@ -200,7 +199,7 @@ const struct fault_verb fault_server_verbs[] = {
     {VERB_KILL_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
     {VERB_CUT_POWER, .begin = cut_power, .end = fault_start_server, .need = NEEDS_DISK},
     {VERB_PAUSE_SERVER, .begin = pause_server, .end = continue_server, .need = NEEDS_PAUSE},
-    // It changes a setting of the whole server, so the server must be ours.
+    // It changes a setting of the whole server, so it needs a server that the harness controls.
     {VERB_READ_ONLY_SERVER, .begin = refuse_writes, .end = accept_writes, .need = NEEDS_STOP},
     {VERB_PROMOTE_STANDBY, .begin = promote_standby, .need = NEEDS_PROMOTE},
     {0},

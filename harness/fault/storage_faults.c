@@ -135,7 +135,7 @@ static bool end_fill_disk(struct fault_context *c, struct fault_record *r, struc
 
     if (!disk_empty(fault_disk(c), e) || !repair_storage(c, &started, e))
         return false;
-    // A server that needs no more than the room it has reserved did not feel the full disk.
+    // A server that used only room that it had reserved before did not feel the full disk.
     if (refused == 0)
         return err_set(e, ERR_SYSTEM, "the server needed no room while the disk was full");
     snprintf(r->evidence, sizeof r->evidence, "the server found no room %u %s and %s", refused,
