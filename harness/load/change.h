@@ -5,7 +5,8 @@
 
 #include "load/conn.h"
 
-// Finds the transaction that inserts the token of each planned change; fills l->insert_of.
+// Finds the transaction that inserts the token of each planned change. Makes and fills
+// l->insert_of, and makes l->reactivations.
 MUST_USE bool change_find_inserts(struct load *l, struct err *e);
 
 // Returns the index of a change of which a half can be sent now; SIZE_MAX: none. The first half can

@@ -80,7 +80,7 @@ bool channel_standard(struct channel *p, struct err *e)
     return ok;
 }
 
-// Waits until a descriptor is ready. False when it is not for CHANNEL_SILENCE_NS.
+// Waits until a descriptor is ready. False when it is not ready within CHANNEL_SILENCE_NS.
 static bool await_ready(int fd, short events, struct err *e)
 {
     struct pollfd polled = {.fd = fd, .events = events};

@@ -136,8 +136,6 @@ static void end_probing(struct load *l, int64_t now)
     }
 }
 
-// The outcome of a transaction on the connection is unknown if its COMMIT was sent. If not, the
-// server rolls the transaction back.
 void conn_close(struct load *l, struct conn *c, int64_t now)
 {
     // It waits for an answer about a transaction or a change, or holds a transaction open.

@@ -51,7 +51,6 @@ bool load_run(const struct load_config *config, struct load_progress *progress,
     return ok;
 }
 
-// Keeps the arrays of records, which later parts of the plan fill further, and zeroes the rest.
 bool load_result_begin(struct load_result *result, const struct plan *plan, struct err *e)
 {
     stalls_fini(&result->stalls);
@@ -139,8 +138,8 @@ static size_t allowed_conns(const struct load *l)
     return l->next < l->config->end ? (size_t)next_txn_phase(l)->connections : 0;
 }
 
-// True when this part of the plan makes the changes. The backlog makes none: tokens that are
-// inserted before the collector starts are never changed.
+// True when this part of the plan makes the changes: the part up to the plan's end does. The part
+// before it is the backlog, whose tokens are never changed.
 static bool makes_changes(const struct load *l)
 {
     return l->config->end == l->config->plan->txn_count;

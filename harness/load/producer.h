@@ -1,5 +1,5 @@
-// Puts the jobs into a subject's queue through the subject's own client. Writes "put N" to its
-// standard input, and the client answers "put-ok N" when the job is committed. Such a load tests
+// Puts the jobs into a subject's queue through the subject's own client. The client reads "put N"
+// from its standard input, and answers "put-ok N" when the job is committed. Such a load tests
 // less than the generator's own transactions: there are no rollbacks, no transactions are held
 // open, and nobody can find out afterwards whether a put without an answer happened.
 #pragma once

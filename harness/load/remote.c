@@ -116,8 +116,8 @@ void remote_mark_lost(struct load_result *result, const struct load_config *c,
     const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
-        // The worker may have sent its whole part before it was lost. It sends no transaction
-        // before that is due, but its clock is known only to within bound_ns.
+        // The worker may have sent its whole part before it was lost: each transaction when it was
+        // due by the worker's clock, which is known only to within bound_ns.
         int64_t earliest_ns = c->start_ns + c->plan->txns[i].at_ns - clock->bound_ns;
         if (i % part->of == part->part)
             result->records[i] = (struct txn_record){.sent_ns = earliest_ns,
