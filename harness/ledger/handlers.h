@@ -1,5 +1,5 @@
 // Counts how the handlers of a queue's jobs went, in runs where the harness tells each handler how
-// to end (collector.sender). A handler that was told to hang counts as ended when it was told.
+// to end (collector.sender). A handler that is told to hang counts as ended from that moment on.
 // Pure. Times are in ns.
 #pragma once
 

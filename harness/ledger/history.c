@@ -59,7 +59,7 @@ static void pack_stalls(struct pack *p, struct stalls *s)
     pack_signed(p, &s->longest_ns);
     pack_signed(p, &s->total_ns);
     // Every version stores the first stalls here. pack_more_stalls, which came later, stores the
-    // others.
+    // reader's others; the generator's are not stored.
     pack_stall_range(p, s, 0, s->count < first_stalls ? s->count : first_stalls);
 }
 
@@ -104,7 +104,7 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     pack_moment(p, &l->start_ns);
     pack_moment(p, &l->load_end_ns);
     pack_moment(p, &l->drain_end_ns);
-    // Charts and tables have a row for each second of the run.
+    // Charts and tables have a row for each second, so a forged time could use up the memory.
     if (l->drain_end_ns - l->start_ns > run_most_ns)
         pack_fail(p, "holds an impossible time");
     pack_signed(p, &l->server_epoch_s);
@@ -205,8 +205,8 @@ static void pack_faults(struct pack *p, struct history *h)
 }
 
 // Packs what version 4 added: the samples of the probe that commits, the starts of the collector's
-// sessions, the stalls that pack_stalls left out, the notes on lines and the last words of
-// processes.
+// sessions, the reader's stalls that pack_stalls left out, the notes on lines and the last words
+// of processes.
 static void pack_version_4(struct pack *p, struct history *h)
 {
     struct ledger *l = &h->ledger;
@@ -272,7 +272,7 @@ static void pack_outcomes(struct pack *p, struct history *h)
     }
 }
 
-// Packs for each fault since when the commits before it are lost, such as those that a failover
+// Packs, for each fault, the time from which on it has lost commits, such as those that a failover
 // left behind.
 static void pack_left_behind(struct pack *p, struct history *h)
 {

@@ -19,14 +19,14 @@
 
 // The facts that the check needs beside the ledger.
 struct history_notes {
-    uint64_t reconnects; // as in check_input
+    uint64_t reconnects; // sessions that the collectors opened beyond the first of each process;
+                         // UINT64_MAX: unknown
     bool interrupted;    // a signal ended load and faults early
     char gave_up[256];   // why the subject ended the run; "": it did not
     char cpu_users[256]; // the programs that used the machine; "": this was not sampled
     struct stalls reader_stalls;
     int64_t reader_ns;   // time that the reader spent on reading, decoding and checking
-    double others_share; // share of the processors that other programs used, as in check_input;
-                         // stored in millionths
+    double others_share; // share of the processors that other programs used; stored in millionths
 };
 
 // A history in memory. It owns everything that history_read has allocated. history_fini accepts a

@@ -197,8 +197,7 @@ int64_t ledger_expires_ns(const struct ledger *l, uint32_t token)
 static bool may_delay_reading(
     const struct ledger *l, const struct fault_record *f, const struct line_record *line)
 {
-    const int64_t drained_ns =
-        100 * NS_PER_MS; // a reader that runs again has read all that waited within this time
+    const int64_t drained_ns = 100 * NS_PER_MS; // time in which a reader that runs again catches up
     int instance = l->log->processes[line->process].instance;
 
     return f->began_ns && f->began_ns < line->read_ns && f->spec->verb->takes & THING_READER &&

@@ -179,8 +179,8 @@ MUST_USE bool ledger_settle_losses(
 void ledger_date_losses(struct ledger *l, struct fault_record *faults, const bool *kept);
 
 // Fills in empty_ns and seen_ns of the lines for which the reader did not note them: both become
-// read_ns. But when a fault had kept the reader away until then, the line may have been written
-// since that fault began, so empty_ns is that time.
+// read_ns. If a fault that stopped the reader may have delayed the reading, the line may be as old
+// as the fault, so empty_ns becomes the fault's beginning.
 void ledger_guess_written(struct ledger *l);
 
 // --- a token's life, for the checks --------------------------------------------
@@ -195,7 +195,7 @@ static inline const struct txn_record *ledger_txn(const struct ledger *l, uint32
 bool ledger_committed(const struct ledger *l, uint32_t token);
 
 // Returns the change of the token's eligibility if it was sent, and sets *record to its result.
-// Returns NULL when none was sent: the token is then as eligible as it was inserted. Changes of
+// Returns NULL when none was sent: the token is then as eligible as at its insert. Changes of
 // names are left out; see ledger_rename.
 const struct plan_change *ledger_change(
     const struct ledger *l, uint32_t token, const struct change_record **record);

@@ -1,12 +1,11 @@
 // Completes the ledger from the database and from the finished log.
 //
 // The database is asked twice: for the transactions whose answer was lost, when the load's backends
-// have ended and nothing can still commit; and for all rows, when the collector has ended. Rows are
-// read one at a time, so that ten million rows need no more memory than one.
+// have ended and nothing can still commit; and for all rows, when the collector has ended.
 //
 // A delivery is compared with its row by a fingerprint of the fields, because secrets are kept
-// neither here nor in the history. Tables that a collector has of its own are not read. Of the
-// reference collector's tables, those are read that the version of the schema has.
+// neither here nor in the history. Of the tables that are a collector's own, only the reference
+// collector's are read, as far as the version of the schema has them.
 #include "ledger/ledger.h"
 
 #include <arpa/inet.h>

@@ -17,7 +17,7 @@ static int64_t acknowledged_ns(const struct probe_sample *s)
 static int64_t first_lost_ns(
     const struct ledger *l, const bool *kept, int64_t since_ns, int64_t until_ns)
 {
-    int64_t before_ns = l->start_ns; // when the probe's commit before was acknowledged
+    int64_t before_ns = l->start_ns; // when the previous commit of the probe was acknowledged
 
     for (size_t i = 0; i < l->flush_count; i++) {
         const struct probe_sample *s = &l->flushes[i];

@@ -39,8 +39,8 @@ struct stall {
 
 // A zeroed struct is empty. Only one thread may write it. Its owner calls stalls_fini.
 struct stalls {
-    size_t count; // number of all stalls; may be more than kept_count, because an old history or a
-                  // worker kept only the first ones
+    size_t count; // number of all stalls; may be more than kept_count, because a worker and a
+                  // history may keep only the first ones
     int64_t longest_ns;
     int64_t total_ns;
     struct stall *kept; // owned; in the order of time
