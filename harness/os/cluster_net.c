@@ -37,8 +37,8 @@ static bool add_filter(int net, const char *device, struct err *e)
     return NETNS_RUN(net, e, "nft", filter);
 }
 
-// Connects a member to the middle, a network namespace with the cluster's switch. The device at its
-// end of the cable is called "cable" at the member, and "m" plus the member's number in the middle.
+// Connects a member to the middle, a network namespace with the cluster's switch. The cable's
+// device is called "cable" at the member's end, and "m" plus the member's number at the other.
 static bool connect_member(struct cluster_net *n, int member, struct err *e)
 {
     int net = n->members[member];

@@ -88,7 +88,7 @@ static bool loads_faketime(const struct own_clock *c, pid_t pid)
     return found;
 }
 
-// True when the process is gone, or was not reaped yet. It then shows no maps.
+// True when the process has ended, reaped or not. It then shows no maps.
 static bool is_gone_or_zombie(pid_t pid)
 {
     struct process_stat stat;

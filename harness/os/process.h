@@ -43,7 +43,8 @@ MUST_USE bool process_run(
 MUST_USE bool process_collect(
     const struct process_spec *spec, char *text, size_t size, struct err *e);
 
-// A status of a process that neither exited nor was killed by a signal, as wait(2) has it.
+// The status of a process that cannot be waited for. By WIFEXITED and WIFSIGNALED of wait(2) it
+// neither exited nor was killed.
 #define PROCESS_STATUS_UNKNOWN (-1)
 
 // Waits until a child of this process has ended, and reaps it. False when the deadline

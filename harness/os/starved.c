@@ -29,7 +29,8 @@ struct look {
     uint64_t thread_us, backend_us, disk_us; // since the last look: the longest wait of a thread of
                                              // the collector, of one of its backends, and of the
                                              // disk's program
-    uint64_t own_ms; // CPU time of the collector's living processes since their start
+    uint64_t own_ms; // CPU time of the collector's living processes, and of the children that they
+                     // have reaped
 };
 
 struct starved {
@@ -257,8 +258,8 @@ static void forget_ended_threads(struct starved *s)
     s->task_count = kept;
 }
 
-// Adds the look to the sum. The CPU time that a collector's process used between the last look and
-// its end is lost.
+// Adds the look to the sum. A process that has ended, and that no process of the collector reaped,
+// takes its time out of own_ms. CPU time that was used since the last look is then lost.
 static void add_look(struct starved *s, double busy_s)
 {
     s->first_busy_s = s->looks ? s->first_busy_s : busy_s;

@@ -78,7 +78,7 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
         return;
     double cpu_s = (double)stat.cpu_ms / 1000;
     // CPU time that a process used before the first round does not belong to the run. A process
-    // that a later round finds counts as begun since, so all its time counts.
+    // that is new in a later round has begun after the first, so all its time counts.
     if (u->round > 1)
         u->cpu_s[group] += cpu_s - p->cpu_s;
     p->cpu_s = cpu_s;
@@ -87,8 +87,8 @@ void usage_process(struct usage *u, pid_t pid, enum usage_group group)
         u->collector_rss_kb += stat.rss_kb;
 }
 
-// Ends a round, and forgets the processes that have ended. One that this round left out, because
-// the server did not show its backends, may live: if it were forgotten, all its time would count
+// Ends a round, and forgets the processes that have ended. The round may have left out living ones,
+// because the server did not show its backends. If they were forgotten, all their time would count
 // once more.
 void usage_end(struct usage *u)
 {

@@ -127,8 +127,8 @@ bool workdir_make(struct workdir *w, uid_t user, struct err *e)
     const char *parent = parent_dir();
 
     w->lock = -1;
-    // The server's socket lies there, and clients name the folder as host in their conninfo, where
-    // these characters have a meaning.
+    // The server's socket lies below this folder, so the folder's name stands in conninfos, in
+    // which these characters have a meaning.
     if (*parent != '/' || parent[strcspn(parent, " \t\n,'\\")])
         return err_set(e, ERR_USAGE,
             "MAILPROOF_TMPDIR has to be an absolute path without blanks, commas, quotes and "
