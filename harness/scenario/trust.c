@@ -18,9 +18,9 @@ enum { SHOWN_MAX = 160, SHOWN_SIZE = SHOWN_MAX + 3 + sizeof "…" };
 // addresses, or are read by the loader, a shell or an interpreter before the collector begins.
 static const char *const plain_variables[] = {"MAILROOM_AGEING", "MAILROOM_ANSWER_TIMEOUT",
     "MAILROOM_ATTEMPTS", "MAILROOM_BATCH_LIMIT", "MAILROOM_BATCH_TIMEOUT", "MAILROOM_BUDGET",
-    "MAILROOM_BURST", "MAILROOM_CHANNEL_NAME", "MAILROOM_DEQUEUE",
-    "MAILROOM_GRACE", "MAILROOM_HEALTHCHECK_INTERVAL", "MAILROOM_IN_FLIGHT", "MAILROOM_LANES",
-    "MAILROOM_LEASE", "MAILROOM_QUEUE_NAME", "MAILROOM_RETRY_BASE", "MAILROOM_RETRY_MAX", NULL};
+    "MAILROOM_BURST", "MAILROOM_CHANNEL_NAME", "MAILROOM_DEQUEUE", "MAILROOM_GRACE",
+    "MAILROOM_HEALTHCHECK_INTERVAL", "MAILROOM_IN_FLIGHT", "MAILROOM_LANES", "MAILROOM_LEASE",
+    "MAILROOM_QUEUE_NAME", "MAILROOM_RETRY_BASE", "MAILROOM_RETRY_MAX", NULL};
 
 // Settings of the server that hold a number or a word, and open nothing to anybody.
 static const char *const plain_settings[] = {"autovacuum", "autovacuum_naptime",
