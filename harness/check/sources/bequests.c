@@ -2,12 +2,16 @@
 // another may take them.
 //
 // Where the work is shared, an instance that is away does not excuse tokens as such, because the
-// others can write them. Only the tokens that it had taken may come later. Another must write them
-// within grace + 1 s. After a fault that ended processes or sessions, this time begins when the
-// fault is undone. After any other fault, such as a hang, it begins when others may take over
-// (bounds_hang_ns) or when the fault is undone, whichever comes first. If no lease is promised, it
-// begins when such a fault is undone, and lasts at least scenario_returns_ns: the instance itself
-// may be the one that writes the tokens. It must write them by its return, unless it hung for
+// others can write them. Only the tokens that it had taken may come later. Another must take them
+// over within grace + 1 s, and then has as long to write them as for fresh ones (late.c). The
+// grace + 1 s begin
+// - after a fault that ended processes or sessions: when the fault is undone;
+// - after any other fault, such as a hang: when others may take over (bounds_hang_ns) or when the
+//   fault is undone, whichever comes first;
+// - after such a fault without the promise of a lease: when it is undone. They last at least
+//   scenario_returns_ns then, because the instance itself may be the one that writes the tokens.
+//
+// If the struck instance itself writes them, its time begins with its return, unless it hung for
 // longer than a promised lease while another was free.
 //
 // A late token is excused by one bequest, or by two if a fault struck again before the instance
@@ -17,9 +21,9 @@
 #include "check/sources/sources.h"
 #include "scenario/leased.h"
 
-// Returns by when others must have written what the instance had taken. A hung instance keeps its
-// tokens until its lease is over or another strike ends its session or, without a lease, until it
-// goes on.
+// Returns by when others must have taken over what the instance had taken. A hung instance keeps
+// its tokens until its lease is over or another strike ends its session or, without a lease, until
+// it goes on.
 static int64_t others_until_ns(const struct sources *s, const struct strike *k)
 {
     const struct timeline *t = s->timeline;
@@ -52,12 +56,12 @@ static bool another_was_free(
     return false;
 }
 
-// Returns by when the struck instance itself must have written what it had taken.
+// Returns by when the struck instance itself must be able to write what it had taken.
 static int64_t own_until_ns(const struct sources *s, const struct strike *k, int64_t until_ns)
 {
     bool leases = s->l->scenario->collector.promises & PROMISE_LEASE;
 
-    // An instance that never comes back writes nothing itself.
+    // An instance that never comes back writes nothing itself, so the time of the others counts.
     if (k->back_ns == CLOCK_NEVER)
         return until_ns;
     // A hung instance loses its lease. If another could take its tokens, they need not wait for its

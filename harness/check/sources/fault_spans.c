@@ -12,7 +12,6 @@ void source_faults(struct sources *s)
         const struct strike *k = &s->timeline->strikes[i];
         if (strike_is_taken_over(s, k) || strike_slows_reader(k))
             continue;
-        // A collector whose output nobody reads keeps its turn, as it should, and the others wait.
         bool turn_kept = k->verb->hits == HITS_READER && !scenario_shares(s->l->scenario);
         sources_add_span(s,
             (struct span){k->struck_ns, k->undone_ns, turn_kept ? EVERY : k->instance, k->cause});

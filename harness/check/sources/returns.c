@@ -1,13 +1,14 @@
 // After a fault, the struck instances have a bounded time in which they must work again.
 //
-// The bound is `collector.returns_within` (1s). It is twice that after a fault that let no session
-// be opened, recovery_limit after a fault of which the subject was not told and, after a fault that
-// ended the process, `starts_within` (500ms) from the start of the next process.
+// The bound is `collector.returns_within` (1s) after the fault's end, but
+// - twice that after a fault that let no session be opened;
+// - recovery_limit after a fault of which the subject was not told;
+// - after a fault that ended the process, `starts_within` (500ms) from the next process's start.
 //
-// The time ends early with the second line of one process, the first of which has a token whose
-// COMMIT was sent after the fault's end (in leased mode: with one line more than may be in flight).
-// In a trial of --every-cut and --every-kill it also ends when as many connections as before are
-// open and have rested for 20 ms.
+// The time ends early when one process has written two lines, and the first of them has a token
+// whose COMMIT was sent after the fault's end. In leased mode one line more than may be in flight
+// takes the place of the two. In a trial of --every-cut and --every-kill the time also ends when as
+// many connections as before are open and have rested for 20 ms.
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
@@ -35,8 +36,7 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
     if (k->verb->ends != ENDS_PROCESSES)
         return bound_ns;
     int64_t start_ns = started_ns(s->l, instance, k->struck_ns);
-    // No process started. One that nobody starts again never comes back. One that should have
-    // ended, but lives, was never away.
+    // Nobody starts the process again, or the fault should have ended it, and it lives.
     if (start_ns == CLOCK_NEVER)
         return k->for_good ? CLOCK_NEVER : bound_ns;
     start_ns += scenario_starts_ns(sc);

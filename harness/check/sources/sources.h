@@ -41,7 +41,7 @@ void source_returns(struct sources *s);   // until the struck instances work aga
 void source_takeovers(struct sources *s); // until another works in the place of the struck one
 void source_readers(struct sources *s);   // while lines lie in the pipe of a slow reader
 void source_senders(struct sources *s);   // while all lines that may be in flight await answers
-void source_together(struct sources *s);  // while all instances have spans; after those above
+void source_together(struct sources *s);  // while all instances have spans, from the sources above
 
 // Lists the slowdowns: the faults that delay each step by a known time.
 void source_slowdowns(struct sources *s);
@@ -61,7 +61,6 @@ int64_t sources_others_ns(const struct sources *s, const struct strike *k);
 // starts it again. instance EVERY: the first of the instances.
 int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int instance);
 
-// Returns when the instance must work again, or when it showed that it does, if that was earlier;
-// EVERY: the first of the instances. It shows it by the second line of one process, the first of
-// which holds a token whose COMMIT was sent after the end of the fault.
+// Returns when the instance must work again, or when it showed that it does (returns.c says how),
+// if that was earlier; EVERY: the first of the instances.
 int64_t sources_back_ns(const struct sources *s, const struct strike *k, int instance);

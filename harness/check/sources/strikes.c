@@ -11,8 +11,10 @@ bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f)
     const struct verb *v = f->verb;
     bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
 
+    if ((v->params & PARAM_TARGET) && f->target == TARGET_LOAD)
+        return false;
     // A fault with a known step_ns is a slowdown (slowdowns.c).
-    if (((v->params & PARAM_TARGET) && f->target == TARGET_LOAD) || sources_step_ns(s, f) > 0)
+    if (sources_step_ns(s, f) > 0)
         return false;
     // How long a sender does not answer is measured (senders.c); only its end stops the collector.
     if (v->hits == HITS_SENDER)
@@ -59,8 +61,8 @@ static struct strike death_of(const struct ledger *l, const struct delivery *d)
         .cause = {CAUSE_SENDER, process}};
 }
 
-// Orders strikes by time. Those of the same time are in the order of their faults, and then come
-// the deaths of senders. With ties, the order would depend on the qsort of the C library.
+// Orders strikes by time. At the same time, faults come in their order, and then the deaths of
+// senders. With ties, the order would depend on the qsort of the C library.
 static int by_strike(const void *a, const void *b)
 {
     const struct strike *x = a, *y = b;
@@ -73,7 +75,8 @@ static int by_strike(const void *a, const void *b)
     return (x->cause.index > y->cause.index) - (x->cause.index < y->cause.index);
 }
 
-// True when a process of the instance (EVERY: of any) ended in the run, after since_ns.
+// True when a process of the instance (EVERY: of any) ended after since_ns and before the drain
+// did.
 static bool has_process_ended(const struct ledger *l, int instance, int64_t since_ns)
 {
     for (size_t i = 0; i < l->log->process_count; i++) {
@@ -94,20 +97,22 @@ static bool is_for_good(const struct ledger *l, const struct fault_record *f)
                has_process_ended(l, instance_of(l->scenario, f->spec), f->began_ns));
 }
 
-typedef int64_t instance_time(const struct sources *s, const struct strike *k, int instance);
-
-// Returns a time of the struck instance. Of several, it is that of the last one where they share
-// the work, and that of the first one where they take turns.
-static int64_t of_struck_ns(const struct sources *s, const struct strike *k, instance_time *time_ns)
+// Fills in bound_ns and back_ns. If the strike hit several instances that share the work, it is
+// over when the last of them works again. If they take turns, the first one is enough: with EVERY,
+// sources_bound_ns and sources_back_ns return the times of the first.
+static void fill_in_return(const struct sources *s, struct strike *k)
 {
     const struct scenario *sc = s->l->scenario;
-    int64_t last_ns = 0;
 
-    if (k->instance != EVERY || sc->collector.instances == 1 || !scenario_shares(sc))
-        return time_ns(s, k, k->instance);
-    for (int i = 0; i < sc->collector.instances; i++)
-        last_ns = clock_max(last_ns, time_ns(s, k, i));
-    return last_ns;
+    if (k->instance != EVERY || sc->collector.instances == 1 || !scenario_shares(sc)) {
+        k->bound_ns = sources_bound_ns(s, k, k->instance);
+        k->back_ns = sources_back_ns(s, k, k->instance);
+        return;
+    }
+    for (int i = 0; i < sc->collector.instances; i++) {
+        k->bound_ns = clock_max(k->bound_ns, sources_bound_ns(s, k, i));
+        k->back_ns = clock_max(k->back_ns, sources_back_ns(s, k, i));
+    }
 }
 
 void strikes_make(struct sources *s)
@@ -136,13 +141,9 @@ void strikes_make(struct sources *s)
             add_strike(s, death_of(l, &l->log->deliveries[i]));
     }
     qsort(s->timeline->strikes, s->timeline->strike_count, sizeof *s->timeline->strikes, by_strike);
-    for (size_t i = 0; i < s->timeline->strike_count; i++) {
-        struct strike *k = &s->timeline->strikes[i];
-        // bound_ns and back_ns depend on no other strike.
-        k->bound_ns = of_struck_ns(s, k, sources_bound_ns);
-        k->back_ns = of_struck_ns(s, k, sources_back_ns);
-    }
     for (size_t i = 0; i < s->timeline->strike_count; i++)
-        // The time of a takeover depends on when the others are back, so it comes in a second pass.
+        fill_in_return(s, &s->timeline->strikes[i]);
+    // The time of a takeover depends on when the others are back, so it comes in a second pass.
+    for (size_t i = 0; i < s->timeline->strike_count; i++)
         s->timeline->strikes[i].others_ns = sources_others_ns(s, &s->timeline->strikes[i]);
 }

@@ -1,15 +1,15 @@
 // Where one collector works and others stand by, one of them takes over from an instance that a
 // fault struck, within a time that the collectors promise.
 //
-// This excuses the lines of all if the struck instance had the turn: for grace + 1 s after a death
-// or a lost session, or for B after a hang or a lost network, but not beyond the return of the
-// struck instance. The time counts from when one of the others is free; if that one is struck
-// before it has taken over, the time begins anew on its return. B is the shorter of MAILROOM_LEASE
-// (30 s) and the health-check interval + 5 s. The span ends early with a line of another instance
-// that holds a token whose COMMIT was sent after the strike.
+// A strike on the instance that had the turn excuses the lines of all: for grace + 1 s after a
+// death or a lost session, or for B after a hang or a lost network. B is the shorter of
+// MAILROOM_LEASE (30 s) and the health-check interval + 5 s. The time counts from when one of the
+// others is free; if that one is struck before it has taken over, the time begins anew on its
+// return. The excuse ends early with the return of the struck instance, or with a line of another
+// instance that holds a token whose COMMIT was sent after the strike.
 //
-// A fault on all instances that ended their sessions or processes excuses the same time, from its
-// end on. If it only may have ended their sessions, their return alone counts (returns.c).
+// A fault on all instances that ended their sessions or processes excuses the same time, from the
+// fault's end on. If it only may have ended their sessions, their return alone counts (returns.c).
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
@@ -17,8 +17,8 @@
 static const int64_t read_within_ns = 100 * NS_PER_MS; // how soon after its writing a line is read
 
 // True when the holder of the turn, which wrote this line, may have lost the turn before until_ns:
-// its process ended, or a strike on it lasted after the line was written. The line was written at
-// most read_within_ns before it was read.
+// its process ended, or a strike on it ended only after the line was written. The line was written
+// at most read_within_ns before it was read.
 static bool lost_turn(const struct sources *s, const struct line_record *line, int64_t until_ns)
 {
     const struct process_record *p = &s->l->log->processes[line->process];
@@ -34,14 +34,14 @@ static bool lost_turn(const struct sources *s, const struct line_record *line, i
 }
 
 // True when the struck instance may have had the turn: it wrote the last line before the strike, or
-// the instance that did may have lost the turn since then.
+// the instance that wrote this line may have lost the turn before the strike.
 static bool had_turn(const struct sources *s, const struct strike *k)
 {
     const struct subject_log *log = s->l->log;
 
     for (size_t i = log->line_count; i-- > 0;) {
         const struct line_record *line = &log->lines[i];
-        // The instance that took over may have written a line that was read after the strike.
+        // A line that was read after the strike may be that of an instance that took over then.
         if (line->read_ns > k->struck_ns)
             continue;
         return log->processes[line->process].instance == k->instance ||
@@ -51,9 +51,8 @@ static bool had_turn(const struct sources *s, const struct strike *k)
     return true;
 }
 
-// Returns when the first line was read with which another instance shows that it has taken over: it
-// holds a token whose COMMIT was sent after the strike. CLOCK_NEVER: there was none before
-// until_ns.
+// Returns when the first line was read that shows a takeover: a line of another instance, with a
+// token whose COMMIT was sent after the strike. CLOCK_NEVER: there was none before until_ns.
 static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t until_ns)
 {
     for (size_t i = line_after(l->log, k->struck_ns);
@@ -66,32 +65,37 @@ static int64_t taken_ns(const struct ledger *l, const struct strike *k, int64_t 
     return CLOCK_NEVER;
 }
 
-// To take over, an instance must watch the struck one for needs_ns. Returns when the first of the
-// other instances begins to watch, at the earliest when the strike comes; CLOCK_NEVER: none does.
-// An instance that is struck while it watches begins anew when it is back, unless another has taken
-// over by then: such a strike has a span of its own.
+// To take over from the instance that `k` struck, an instance must watch it for needs_ns. Returns
+// when this instance begins to watch, at the earliest when `k` comes; CLOCK_NEVER: it does not.
+static int64_t watches_from_ns(
+    const struct sources *s, const struct strike *k, int64_t needs_ns, int instance)
+{
+    int64_t begins_ns = k->struck_ns;
+
+    for (size_t i = 0; i < s->timeline->strike_count && begins_ns != CLOCK_NEVER; i++) {
+        const struct strike *other = &s->timeline->strikes[i];
+        // Strikes are in the order of time, so this one and all that follow come after the watch.
+        if (other->struck_ns > begins_ns + needs_ns)
+            break;
+        if (other->instance != EVERY && other->instance != instance)
+            continue;
+        // Before begins_ns the instance does not watch yet, and a strike makes it begin later. A
+        // strike in the watch makes it begin anew, unless the takeover is done by then.
+        if (other->struck_ns <= begins_ns || taken_ns(s->l, k, other->struck_ns) == CLOCK_NEVER)
+            begins_ns = clock_max(begins_ns, other->back_ns);
+    }
+    return begins_ns;
+}
+
+// Returns when the first of the other instances begins to watch the struck one; CLOCK_NEVER: none
+// does. One is enough, because it can take the turn.
 static int64_t watch_begins_ns(const struct sources *s, const struct strike *k, int64_t needs_ns)
 {
     int64_t first_ns = CLOCK_NEVER;
 
     for (int i = 0; i < s->l->scenario->collector.instances; i++) {
-        int64_t begins_ns = k->struck_ns;
-        if (i == k->instance)
-            continue;
-        // Strikes are in the order of time. One that comes while the instance is away, by
-        // begins_ns, only lengthens its absence; one that comes while it watches makes it begin
-        // anew.
-        for (size_t j = 0; j < s->timeline->strike_count && begins_ns != CLOCK_NEVER; j++) {
-            const struct strike *other = &s->timeline->strikes[j];
-            if (other->struck_ns > begins_ns + needs_ns)
-                break;
-            if ((other->instance == EVERY || other->instance == i) &&
-                (other->struck_ns <= begins_ns ||
-                    taken_ns(s->l, k, other->struck_ns) == CLOCK_NEVER))
-                begins_ns = clock_max(begins_ns, other->back_ns);
-        }
-        // One free instance is enough: it can take the turn.
-        first_ns = clock_min(first_ns, begins_ns);
+        if (i != k->instance)
+            first_ns = clock_min(first_ns, watches_from_ns(s, k, needs_ns, i));
     }
     return first_ns;
 }
