@@ -5,9 +5,9 @@
 //   ten blocks of that time has a slope that is above 0 with a confidence of 95%, and above 2% of
 //   the rate. The backlog also grew by three batches and three times the square root of what comes
 //   in a second.
-// - The backlog stays: recovery_limit + 2 × backlog ÷ (capacity − rate) has passed since a fault's
-//   end, and at no moment since then did as few tokens wait as usual: two batches and twice what
-//   comes in T + slack. The rate is the highest of that time.
+// - The backlog stays: in recovery_limit + 2 × backlog ÷ (capacity − rate) of free time after a
+//   fault's end, there was no moment at which as few tokens waited as usual: two batches and twice
+//   what comes in T + slack. The rate is the highest of that time.
 #include "check/invariants/backlog.h"
 
 #include <math.h>

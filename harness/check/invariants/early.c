@@ -6,16 +6,16 @@
 // - The COMMIT of a token that this line or a later one delivered for the first time was sent T
 //   before the line was read (less 2 ms, because clocks are read on both sides of a pipe).
 // - A token that never came out opened a window, which the process's short line before this one did
-//   not close, and which can fire when this line was written. Where several share the work, any
-//   token may have opened one. An announcement arrives between the COMMIT and min(slack, T/4) after
-//   the acknowledgement; its window fires T later, at most slack late.
+//   not close, and which may have fired when this line was written. Where several share the work,
+//   any token may have opened one. An announcement arrives between the COMMIT and min(slack, T/4)
+//   after the acknowledgement; its window fires T later, at most slack late.
 // - A token was announced after a line had carried it already, and this announcement started the
-//   timer that fired. This explains the line if the announcement came at most min(slack, T/4), and
-//   at most 5 ms + 3 × the p99 of a flush, after the acknowledgement of the youngest token that had
-//   gone out T before the line. If it must have come later, but the machine may explain that, the
-//   line is not judged.
+//   timer that fired. It explains the line if it came at most min(slack, T/4), and at most 5 ms + 3
+//   × the p99 of a flush, after the acknowledgement of the youngest token that had gone out by T
+//   before the line. If it must have come later, but the machine may explain that, the line is not
+//   judged.
 // - Something else may explain the line, which is then not judged: a retry; the budget; a stall at
-//   the line before; others that kept the processors away for more than min(slack, T/4); a span or
+//   the line before; others that kept the processors away (is_starved says for how long); a span or
 //   a slow fault that touches the time from T before the line was written until it was read; or
 //   tokens in the line that a struck instance had taken.
 //
@@ -43,8 +43,7 @@ struct early {
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
     // Windows that may have been opened by tokens that never came out, or that others may have
-    // taken.
-    // Each lasts from the token's COMMIT to the last moment at which the window can fire.
+    // taken. Each lasts from the token's COMMIT to the last moment at which the window can fire.
     struct spans fired;
     int64_t *youngest_ns; // owned; per line: when the youngest token of this line and of all before
                           // it was acknowledged
@@ -114,8 +113,8 @@ static bool holds_a_retry(const struct ledger *l, uint32_t index)
 }
 
 // True when a retry may have opened the window in leased mode, because a line after `before`, up to
-// the line `index`, holds one. A token that is due for a retry opens a window of its own. It may
-// have gone out in a full line, after which other tokens still waited.
+// the line `index`, holds one. A token that is due for a retry opens a window of its own, but may
+// have gone out in a full line before this one, after which other tokens still waited.
 static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t index)
 {
     bool any = false;
@@ -220,23 +219,24 @@ static void index_openers(struct early *t)
     spans_index(&t->fired);
 }
 
-// Returns how long after its token's acknowledgement an announcement must have come to start the
-// timer that fired when this line was written. A token may be announced after a line has taken it
-// already, and this starts a timer, too. CLOCK_NEVER: no announcement can have started the timer,
-// because the process's short line before has stopped all timers.
+// A token may be announced after a line has taken it, and this announcement starts a timer, too.
+// Returns how long after its token's acknowledgement such an announcement must have come to start
+// the timer that fired when this line was written. CLOCK_NEVER: none can have started it, because
+// no line was written before, or the process's short line `before` has stopped all timers since.
 static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_t index)
 {
     const struct check *c = t->c;
     const struct line_record *lines = c->l->log->lines;
     int64_t timeout_ns = c->l->scenario->collector.batch_timeout_ns;
     int64_t started_ns = lines[index].read_ns - timeout_ns + early_slack_ns;
-    size_t written = line_after(c->l->log, started_ns); // number of lines that were written when
-                                                        // the timer started
+    // The number of lines that were written when the timer started.
+    size_t written = line_after(c->l->log, started_ns);
 
     while (written < index && check_written_ns(c, &lines[written]) <= started_ns)
         written++;
     if (written == 0 || check_written_ns(c, &lines[before]) > started_ns)
         return CLOCK_NEVER;
+    // The youngest token needs the shortest delay, so its announcement explains most.
     return check_written_ns(c, &lines[index]) - timeout_ns - t->youngest_ns[written - 1];
 }
 
@@ -249,27 +249,27 @@ static int64_t usually_late_ns(const struct check *c)
 }
 
 // True when a token that was committed by `latest_ns` may have opened the window of line `index`:
-// it still waited, or it is one of `fired` and its window can fire when the line was written.
-// `before` is the process's short line before this one, which has closed all windows that were
-// opened earlier.
+// it came out with this line or later, or its window is one of `fired` that lasts until this line.
+// `before` is the process's short line before this one, which has closed all open windows.
 static bool is_opened(const struct early *t, uint32_t before, uint32_t index, int64_t latest_ns)
 {
     const struct check *c = t->c;
     const struct line_record *lines = c->l->log->lines;
-    // All windows that line `before` has closed would have fired by then.
-    int64_t closed_ns = check_written_ns(c, &lines[before]) +
-                        c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
-    int64_t fired_ns = spans_latest_end(&t->fired, latest_ns);
+    int64_t closed_ns = check_written_ns(c, &lines[before]);
+    int64_t window_ns = c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
+    int64_t fires_by_ns = spans_latest_end(&t->fired, latest_ns);
+    // Windows that were open at closed_ns would have fired at most window_ns later.
+    bool is_closed = fires_by_ns < closed_ns + window_ns;
 
     return t->oldest_ns[index] <= latest_ns ||
-           (fired_ns >= check_written_ns(c, &lines[index]) && fired_ns >= closed_ns);
+           (fires_by_ns >= check_written_ns(c, &lines[index]) && !is_closed);
 }
 
 // --- causes -------------------------------------------------------------------------
 
 // A bequest is the tokens that an instance had taken when a fault struck it. The instance that gets
 // them writes them at once, without a window. If this line may hold tokens of a bequest, returns
-// its cause, or else CAUSE_IS_NONE. At own_until_ns a bequest is over in any case.
+// its cause, or else CAUSE_IS_NONE. By own_until_ns some instance has got them.
 static struct cause of_bequest(
     const struct check *c, const struct line_record *line, int64_t from_ns)
 {
@@ -292,16 +292,17 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     int instance = c->l->log->processes[before->process].instance;
 
     // If the process waited for a processor between its look for the line before and the write of
-    // that line, an announcement may have come meanwhile, which opened the window early. kept_ns
-    // may be longer than that time, because the samples that show it lie further apart.
-    int64_t kept_ns =
+    // that line, an announcement may have come meanwhile, which opened the window early. The wait
+    // may be longer than look_to_write_ns, because the samples that show it lie further apart.
+    int64_t wait_before_ns =
         look_to_write_ns - check_awake_ns(c, instance, emptied_ns - look_to_write_ns, emptied_ns);
-    if (kept_ns > c->r->slack_ns / 2)
+    if (wait_before_ns > c->r->slack_ns / 2)
         return true;
-    // The look for this line may have shown tokens long before their announcements arrived. The
-    // collector then had to assume that they had waited since the look before, which may be earlier
-    // than they came.
-    if (check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns < -travel)
+    // While the process waits for a processor, announcements wait, too. So its look for this line
+    // may have shown tokens long before it read their announcements. It must then assume that the
+    // tokens had waited since the look before, and writes them earlier than their timeout.
+    int64_t waited_ns = -check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns;
+    if (waited_ns > travel)
         return true;
     // Without stalls and waits for a processor, the announcement would have come in the usual time.
     return late_ns <= travel + c->r->slack_ns &&
@@ -310,18 +311,19 @@ static bool is_starved(const struct check *c, const struct line_record *line,
 }
 
 // Returns what held up the collector or the harness, and so may explain an early line; CAUSE_NONE:
-// nothing did. Tokens that wait at the end of a span go out at once; under a slow fault nobody
-// knows when an announcement arrives; and when the line before was read late, it was written
-// earlier than it seems.
+// nothing did.
 static struct cause held_up_by(const struct check *c, const struct line_record *line,
     const struct line_record *before, int64_t late_ns)
 {
     int64_t from_ns = check_written_ns(c, line) - c->l->scenario->collector.batch_timeout_ns;
     int instance = c->l->log->processes[line->process].instance;
+    // Tokens that wait at the end of a span go out at once, and under a slow fault nobody knows
+    // when an announcement arrives.
     struct cause cause = timeline_cause(&c->timeline, instance, from_ns, line->read_ns);
 
     if (cause.kind == CAUSE_NONE)
         cause = of_bequest(c, line, from_ns);
+    // A line before that was read in a stall was written earlier than it seems.
     cause =
         check_kept_by(c, NO_PROCESS, before->read_ns - look_to_write_ns, before->read_ns, 0, cause);
     return cause.kind == CAUSE_NONE && is_starved(c, line, before, late_ns)
@@ -356,14 +358,14 @@ static void judge_line_early(const struct early *t, uint32_t index)
     if (check_is_full(l, line) || !has_news(l, index))
         return;
     uint32_t first = fired_with(t, index), before = t->last_short[first];
-    // A window that fired with this line opened by latest_ns, a timeout before the line was read.
+    // A window that fired with this line was open by latest_ns, a timeout before the line was read.
     int64_t latest_ns = l->log->lines[first].read_ns - timeout_ns + early_slack_ns;
     // The process's first short line is not judged: its tokens may have waited since the start.
     if (before == NO_LINE)
         return;
     int64_t late_ns = announced_late_ns(t, before, first);
-    // The window was opened by a token of the line, by a token that came to nothing, or by an
-    // announcement that was no later than announcements are in any run.
+    // The window was opened by a token of the line, by one that still waited or never came out, or
+    // by an announcement that was no later than announcements are in any run.
     bool in_time = holds_token_announced_before(l, &l->log->lines[first], latest_ns) ||
                    is_opened(t, before, first, latest_ns) || late_ns <= usually_late_ns(c);
     struct cause cause = in_time ? CAUSE_IS_NONE : why_early(c, before, first, late_ns);

@@ -6,14 +6,15 @@
 //   still waits to be taken.
 //
 // The first case is excused when one of the last processes did not end as it should. It is also
-// excused when one exited with 75, which says that its line is unconfirmed, and the line was read
-// within slack of TERM, a fault came between line and TERM, or nobody read for half a second
-// between line and the second after TERM.
+// excused when one exited with 75, which says that its line is unconfirmed, and
+// - the token's line was read within slack of TERM,
+// - a fault hit its writer between line and TERM,
+// - or nobody read for half a second between line and the second after TERM.
 //
-// Where the work is shared, a confirmation is expected only when the time until read + slack is
-// undisturbed. A collector that dies between line and confirmation leaves the token to others, and
-// the run may end before the grace has passed. A token that is confirmed and was not delivered is
-// lost, and not counted twice.
+// Where the work is shared, a confirmation is expected only if nothing disturbed the writer until
+// slack after the reading. A collector that dies between line and confirmation leaves the token to
+// others, and the run may end before the grace has passed. A token that is confirmed and was not
+// delivered is lost, and not counted twice.
 // In leased mode a delivered token may have to be tried again, and is judged by its outcome.
 #include "check/inside.h"
 

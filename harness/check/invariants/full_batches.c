@@ -3,11 +3,12 @@
 //
 // underfull is judged where `fills` is promised. Let P be the line before a short line. The short
 // line is underfull when a later line holds a token that was acknowledged long before P was
-// written: by slack + the p99 of a flush. It must be before P, because the collector may look for
-// the tokens of the short line while P is on its way. A fault, a stall, or a collector without a
-// processor since then excuses the line. underfull is not judged in a run with committed tokens
-// that changed or never came out, with a budget, lanes or an adaptive window, in leased mode, or
-// where the queue is shared.
+// written: by slack + the p99 of a flush. A token that came after P was written counts for nothing,
+// because the collector may look for the tokens of the short line while P is on its way. A fault, a
+// stall, or a wait for a processor excuses the line if it touches the time from slack + flush
+// before P until the line was read. underfull is not judged in a run with committed tokens that
+// changed or never came out, with a budget, lanes or an adaptive window, in leased mode, or where
+// the queue is shared.
 #include "check/inside.h"
 
 #include "check/lookup.h"
@@ -87,9 +88,9 @@ static void list_tokens(struct fill *f)
 // --- a full batch waits -------------------------------------------------------------
 
 // Returns how long a full batch may wait: slack_ns for the query that finds it, and three flushes
-// for the commits of its line and of the line before. If reading so many rows takes longer than the
-// run's slack and the flushes, the time to read them counts. It reads as many rows a second as its
-// capacity, or 5,000 if that is less or the capacity is not known.
+// for the commits of its line and of the line before. If the time to read the rows of a batch is
+// longer than the run's slack and the flushes, it takes their place. A collector reads as many rows
+// a second as its capacity, or 5,000 if that is less or the capacity is not known.
 static int64_t bound_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -184,8 +185,8 @@ static void check_full(struct fill *f)
 
 // --- a short line leaves tokens behind ---------------------------------------------
 
-// Returns by when a token must have been acknowledged to be in the answer to the query for the line
-// after line `before`. A collector may make this query while line `before` is on its way.
+// Returns by when a token must have been acknowledged so that the query for the line after line
+// `before` has certainly shown it. A collector may make this query while `before` is on its way.
 static int64_t last_shown_ns(const struct check *c, uint32_t before)
 {
     const struct line_record *line = &c->l->log->lines[before];

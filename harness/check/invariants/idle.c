@@ -65,7 +65,7 @@ static bool lives(const struct ledger *l, int instance, int64_t at_ns)
     return false;
 }
 
-// True when the instance wrote a line between the at_ns of the last call and this one.
+// True when the instance wrote a line between at_ns and the at_ns of the last call.
 static bool wrote_until(struct idle *t, int64_t at_ns)
 {
     const struct subject_log *log = t->c->l->log;

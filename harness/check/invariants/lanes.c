@@ -114,7 +114,7 @@ static void judge_share(const struct lanes *n)
 }
 
 // Judges how many lines of the lower lane went out while this token of the higher lane waited.
-// Lines that were read after a stall may have been written before the token was there.
+// Lines count from when all must have seen the token: an earlier one may have been written without.
 static void judge_overtaken(const struct lanes *n, uint32_t token)
 {
     const struct check *c = n->c;

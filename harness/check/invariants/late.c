@@ -12,7 +12,7 @@
 // - Budget: a short line does not end the chain where the budget is spent. The next line may then
 //   be T and the time of one token away.
 // - Overtaken: a line with only tokens that were sent after this token was due has overtaken it.
-//   Then full lines explain nothing, except between lanes.
+//   Then full lines explain nothing, except with lanes, where one lane may overtake another.
 // - A full batch waits: a subject that promises `fills` writes a line at once when L tokens of a
 //   lane wait. A batch is late when it waited in free time for more than slack + 3 × the p99 of a
 //   flush, or L ÷ capacity (at most 5,000/s) if that is more. This is judged where T is at least
@@ -39,10 +39,9 @@ struct late {
 // writers, it starts when the last older transaction that was still open then has ended.
 static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
 {
-    int64_t free_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
-    // The collector's start is not timed: tokens from before the load count as due from the start
-    // of the load.
-    return free_ns > t->c->l->start_ns ? free_ns : t->c->l->start_ns;
+    int64_t visible_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
+    // The collector's start is not timed: the clock of earlier tokens starts with the load.
+    return clock_max(visible_ns, t->c->l->start_ns);
 }
 
 // Returns the cause that excuses a late token; CAUSE_NONE: nothing does. The cause must explain all
@@ -66,7 +65,7 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
 
 struct lateness {
     bool found;         // the token is late, and no cause excuses it
-    struct cause cause; // what excuses the token, or why it came in time; CAUSE_NONE: nothing
+    struct cause cause; // what excuses the token; CAUSE_NONE: nothing, or it needs no excuse
     int64_t due_ns;     // when the token was due
 };
 
@@ -120,23 +119,21 @@ static bool is_in_time_at(const struct check *c, int64_t start_ns, int64_t due_n
                waited_rightly(c, next - 1, start_ns, due_ns));
 }
 
-// Returns by when this instance had to write a token of a bequest (tokens that an instance had
-// taken when a fault struck it): the struck instance has longer for it than the others.
-static int64_t write_by_ns(const struct bequest *b, int instance)
-{
-    return b->instance == EVERY || b->instance == instance ? b->own_until_ns : b->until_ns;
-}
-
-// Returns when a token of this line is due if it is one of this bequest's.
+// Returns when a token of this line is due if it is one of this bequest's (the tokens that an
+// instance had taken when a fault struck it). Its clock starts when the instance that wrote the
+// line must have had the token; the struck instance itself may get it back later than others get
+// it.
 static int64_t due_of_bequest_ns(const struct check *c, const struct bequest *b, uint32_t index)
 {
     const struct ledger *l = c->l;
     const struct line_record *line = &l->log->lines[index];
     int instance = l->log->processes[line->process].instance;
-    int64_t need_ns =
-        l->scenario->collector.batch_timeout_ns + check_slack(c, b->struck_ns, line->read_ns).ns;
+    bool own = b->instance == EVERY || b->instance == instance;
+    int64_t start_ns = own ? b->own_until_ns : b->until_ns;
+    int64_t slack_ns = check_slack(c, b->struck_ns, line->read_ns).ns;
 
-    return timeline_due_ns(&c->timeline, instance, write_by_ns(b, instance), need_ns);
+    return timeline_due_ns(
+        &c->timeline, instance, start_ns, l->scenario->collector.batch_timeout_ns + slack_ns);
 }
 
 // True when the bequest explains that its tokens in the line `index` came so late.
@@ -148,9 +145,9 @@ static bool bequest_explains(const struct check *c, const struct bequest *b, uin
            why_late(c, index, b->struck_ns, due_ns).kind != CAUSE_NONE;
 }
 
-// Returns a later bequest that explains why the line `index` came so late: at the end of the first
-// one's grace another instance took the token over, and a fault struck that instance before it had
-// written the token. NULL: none explains it.
+// Returns a later bequest that explains why the line `index` came so late: when the grace after the
+// first strike had passed, another instance took the token over, and a fault struck that instance
+// before it had written the token. NULL: none explains it.
 static struct bequest *second_bequest(
     const struct check *c, const struct bequest *first, uint32_t index)
 {
@@ -169,9 +166,9 @@ static struct bequest *second_bequest(
     return NULL;
 }
 
-// Decides whether a token is late. A fault may have hit the collector that had taken the token
-// before the token was late. Then others had to write it within a bounded time. Each token may take
-// this time once, or twice where the instance that took it over may have been struck, too.
+// Decides whether a token is late. Before the token was late, a fault may have hit the collector
+// that had taken it. Then others had to write it within a bounded time. Each token may take this
+// time once, or twice where the instance that took it over may have been struck, too.
 static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
 {
     const struct check *c = t->c;

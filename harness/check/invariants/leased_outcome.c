@@ -6,28 +6,32 @@
 //
 // README.md says what breaks each invariant; here is what excuses it.
 //
-// double_leased (tried again before the attempt before was answered): it is broken only if the
-// process of the earlier attempt still lived and the answer timeout had not passed. A fault in
-// between that hit this instance excuses, as does one that ended within slack before: a line may
-// have waited unread for a paused reader.
+// double_leased (tried again before the earlier attempt was answered) is excused when
+// - the process of the earlier attempt had ended, or the answer timeout had passed;
+// - a fault hit the instance of the earlier attempt between the two readings, or up to slack before
+//   the first: the line may have waited unread for a paused reader.
 //
-// resurrected (tried again after it was sent, or after a permanent error): it is excused where the
-// answer may not have been recorded, which takes slack + 2 × the p99 of the probe's commits. That
-// is so when the process ended within that time of the answer (1 s more where it was not killed;
-// time in which it had no processor, or the harness stood still, does not count), when a fault hit
-// this instance in that time, when the answer came after the answer timeout, or when the server
-// itself lost the record (forgot.c). resurrected, double_leased, over_attempts and misrecorded are
-// not judged where the later line may be the older one: another process wrote it, and its reader
-// had been away since before the earlier line was read.
+// resurrected (tried again after it was sent, or after a permanent error) is excused when the
+// answer may not have been recorded. To record it takes up to W = slack + 2 × the p99 of a flush.
+// It may be missing when
+// - the process was killed within W of the answer, or ended otherwise within W + 1 s, not counting
+//   time in which it had no processor or the harness stood still;
+// - a fault hit this instance within W of the answer, or up to slack before it;
+// - the answer came after the answer timeout;
+// - the server itself lost the record (forgot.c).
+//
+// When two lines hold a token, the one that was read later may have been written earlier: by
+// another process, whose reader was away since before the other line was read. Then resurrected,
+// double_leased, over_attempts and misrecorded are not judged.
 //
 // early_retry judges the mean, because any single retry may come at once.
 //
-// never_retried: the time for a retry is the longest delay after so many errors, two batch
-// timeouts, the slack and 1 s, without faults. With less time the token is `pending`, and the run
-// inconclusive. A token that had a final answer and has no recorded end is lost.
+// never_retried: a retry needs the longest delay that may follow as many errors as the token had
+// attempts, two batch timeouts, the slack and 1 s, all in fault-free time. With less time the token
+// is `pending`, and the run inconclusive. A token that had a final answer and has no recorded end
+// is lost.
 //
-// over_attempts is an attempt of a token that had its last one: as many as are allowed have failed
-// before, not counting an error that may not have been recorded, as for resurrected.
+// over_attempts: an error counts only if the collector must have recorded it, as for resurrected.
 //
 // over_budget allows for the slack, because a line is read a little after its tokens were taken.
 // Lines that lay unread come together: while a fault or a stall keeps a reader away, the harness's
@@ -80,15 +84,15 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
 
     if (check_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    // From a slack earlier: until a pause of the reader that ended just before, the line may have
-    // lain unread for as long as an answer may take.
+    // A pause of the reader that ended up to slack before the reading counts, too: the line may
+    // have lain unread for as long as an answer may take.
     return timeline_disturbed_by(
         &h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
 
-// Returns why this line may be older than the last attempt, which another process wrote: its own
-// reader was kept away from before the last attempt was read until this line was. CAUSE_NONE: it
-// was not.
+// Returns the fault by which this line, though it was read after the last attempt's, may have been
+// written before it: another process wrote it, and the fault kept its reader away from before the
+// last attempt was read until this line was. CAUSE_NONE: there is none.
 static struct cause left_unread_by(const struct chain *h, const struct delivery *d)
 {
     const struct ledger *l = h->c->l;

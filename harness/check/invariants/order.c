@@ -3,12 +3,13 @@
 //
 // ineligible has three cases:
 // - The token was made ineligible in its own transaction.
-// - The token changed (`changes`), and the change was not taken back before the read. The change
-//   counts if it was acknowledged (2 s earlier, if it let the token expire) before a certain time:
-//   when the reader last found the pipe empty before it read the line two lines before this one. If
-//   the process has written no such line yet, its start takes the place of that time.
-// - The token expired more than 3 s before that time. 2 s of these are in the specification, and 1
-//   s is there because the server's clock is known to the second.
+// - The token changed (`changes`) before E, and the change was not taken back before the read. A
+//   token changes when its change is acknowledged or, if that lets the token expire, 2 s later.
+// - The token expired more than 3 s before E. 2 s of these are in the specification, and 1 s is
+//   there because the server's clock is known to the second.
+//
+// E is when the reader last found the pipe empty before it read the line two lines before this one.
+// If the process has written no such line yet, E is the process's start.
 //
 // `passed` counts committed tokens that were not eligible and were not sent.
 #include "check/inside.h"
@@ -31,7 +32,7 @@ struct past {
     struct youngest lanes[2]; // [0]: activations or, without lanes, all tokens; [1]: recoveries
 };
 
-// Before its start a process has read nothing from the database.
+// Begins a process's past with its start, before which it has read nothing from the database.
 static void begin_order(struct past *p, int64_t started_ns)
 {
     *p = (struct past){.empty_ns = {started_ns, started_ns, started_ns},
@@ -91,8 +92,7 @@ static bool is_reader_slow(const struct check *c, const struct past *p)
     return false;
 }
 
-// Adds a finding if the token expired more than 3 s before empty_ns[2], which check_change
-// explains. The server's clock may be off by 2 s, and the ledger knows it to the second.
+// Adds a finding if the token expired more than 3 s before empty_ns[2], the E of this file's head.
 static void check_expiry(const struct check *c, const struct past *p, uint32_t token)
 {
     struct result *r = c->r;
@@ -128,10 +128,10 @@ static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_
     return record->ended_ns + (change->kind == CHANGE_EXPIRE ? 2 * NS_PER_S : 0);
 }
 
-// Adds a finding if a change made the token ineligible before empty_ns[2], and so before the
-// collector read the token from the database. It reads the tokens of a line, at the earliest, while
-// it writes the line before. It begins to write that one only when the line before that has left
-// room in the pipe.
+// Adds a finding if a change made the token ineligible before empty_ns[2] (E), and so before the
+// collector read the token from the database. A collector reads the tokens of line n, at the
+// earliest, while it writes line n - 1, and begins to write line n - 1 only when line n - 2 has
+// left room in the pipe.
 static void check_change(const struct check *c, const struct past *p, uint32_t token)
 {
     struct result *r = c->r;

@@ -2,11 +2,14 @@
 //
 // The time counts from a fault's end or from when others must work in the place of the struck
 // instance. The subject has also recovered when a chain of full lines that leads to a fresh token
-// began in time. Time does not count while other strikes last, while the processes that they ended
-// start again, while the subject returns from them (this counts once only), in stalls, and while
-// others keep the processors from the collector. A slow fault lengthens the limit as it lengthens
-// the slack of a token: by as long as it lasts and one step more, but by ten steps at most
-// (slowdowns.c). A recovery takes about as many round trips as a token's way.
+// began in time. Time does not count
+// - while other strikes last, or the processes that they ended start again;
+// - while the subject returns from them, but only for the longest of these returns;
+// - in stalls, and while others keep the processors from the collector.
+//
+// A slow fault lengthens the limit as it lengthens the slack of a token, because a recovery takes
+// about as many round trips as a token's way: by as long as the fault lasts and one step more, but
+// by ten steps at most (slowdowns.c).
 #include "check/inside.h"
 
 #include <math.h>
@@ -35,7 +38,7 @@ static int64_t recovery_from_ns(const struct fault_record *f, const struct strik
 // Returns how much of a stretch of time is taken by strikes other than the judged one. The strikes
 // are sorted by their start. They may overlap, but no instant counts twice. A strike on one of
 // several instances counts only until the others have taken over. A strike that ended a process
-// counts until the next process has had its time to start. After a strike the struck instances may
+// counts until the next process has had its time to start. After other strikes the instances may
 // need time until they work again. Of these times only the longest is added: with one for each
 // strike, a collector that returns slowly would be excused as often as it is struck.
 static int64_t covered_ns(
@@ -46,10 +49,10 @@ static int64_t covered_ns(
     for (size_t i = 0; i < c->timeline.strike_count; i++) {
         const struct strike *k = &c->timeline.strikes[i];
         bool ends_process = k->verb->ends == ENDS_PROCESSES;
-        int64_t lasts_ns = clock_min(ends_process ? k->back_ns : k->undone_ns, k->others_ns);
-        int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(lasts_ns, until_ns);
+        int64_t over_ns = clock_min(ends_process ? k->back_ns : k->undone_ns, k->others_ns);
+        int64_t begin_ns = clock_max(k->struck_ns, done_ns), end_ns = clock_min(over_ns, until_ns);
         // The limit already gives the judged fault its time.
-        if (k == judged || k->struck_ns >= until_ns || lasts_ns < from_ns)
+        if (k == judged || k->struck_ns >= until_ns || over_ns < from_ns)
             continue;
         if (k->others_ns == CLOCK_NEVER)
             return_ns = clock_max(return_ns, clock_min(k->back_ns, until_ns) - end_ns);
@@ -61,10 +64,10 @@ static int64_t covered_ns(
     return lasted_ns + return_ns;
 }
 
-// Returns when the first token whose COMMIT was sent after since_ns was read; CLOCK_NEVER: none
-// was. Sets *working_ns to the beginning of the chain of full lines that led to this token or,
-// without one, of the chain that still lasted at the end of the drain. A collector that works off
-// the backlog counts as recovered.
+// Returns when the first fresh line was read: a whole line with a token whose COMMIT was sent after
+// since_ns. CLOCK_NEVER: there is none. A collector that works off the backlog counts as recovered,
+// so *working_ns is set to the beginning of the chain of full lines that led to the fresh line or,
+// without a fresh line, of the chain that still lasted at the end of the drain.
 static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *working_ns)
 {
     const struct ledger *l = c->l;
@@ -74,15 +77,15 @@ static int64_t first_fresh_ns(const struct check *c, int64_t since_ns, int64_t *
         if (line->read_ns <= since_ns || line->state != LINE_WHOLE ||
             !check_is_fresh(l, line, since_ns))
             continue;
-        *working_ns = c->busy_since_ns[i] > since_ns ? c->busy_since_ns[i] : since_ns;
+        *working_ns = clock_max(c->busy_since_ns[i], since_ns);
         return line->read_ns;
     }
-    *working_ns = c->draining_since_ns > since_ns ? c->draining_since_ns : since_ns;
+    *working_ns = clock_max(c->draining_since_ns, since_ns);
     return CLOCK_NEVER;
 }
 
-// Returns when the first token was acknowledged that must come out and whose COMMIT was sent after
-// since_ns; CLOCK_NEVER: there is none.
+// Returns the first acknowledgement of a fresh token, whose COMMIT was sent after since_ns, that
+// must come out; CLOCK_NEVER: there is none.
 static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
 {
     int64_t first = CLOCK_NEVER;
@@ -113,15 +116,14 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
         judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
         return;
     }
-    // Perhaps no fresh token could come sooner, so the time to recover counts from the first one
-    // that could come out.
+    // No fresh token can come before one is committed, so the time to recover counts from then.
     int64_t from_ns = first_commit_ns(l, since_ns);
     int64_t until_ns = clock_min(working_ns, l->drain_end_ns);
     if (from_ns == CLOCK_NEVER)
         return;
     judged_add(c->r, METRIC_UNRECOVERED, 1, CAUSE_IS_NONE);
-    // The subject wrote full lines already when the first fresh token could come, and went on until
-    // that token came.
+    // When the first fresh token could come, the subject was writing full lines, and it went on
+    // until that token came.
     if (until_ns <= from_ns)
         return;
     // check_slack adds to the run's slack only the time of slow faults.

@@ -22,13 +22,13 @@
 // Deliveries with a cause count as `repeated`. Those that come because the server itself lost the
 // cursor's move count as `redelivered`.
 //
-// A collector lost its turn when a fault kept it away (pause-collector, partition, half-open,
-// exhaust-connections, or the server away or paused) for B (sources/takeovers.c) or more. It also
-// lost its turn when this or another fault may have ended its session, in that time or at most the
-// grace before it, and more than the grace passed until it could return. It could return when the
-// fault that kept it away had ended and a quarter of the grace, or returns_within if that is
-// shorter, had passed. A stall of B or more takes the turn of the collector that had it.
-// terminate-backend alone takes nobody's turn.
+// A collector lost its turn when
+// - a fault kept it away (pause-collector, partition, half-open, exhaust-connections, or the server
+//   away or paused) for B (sources/takeovers.c) or more;
+// - a fault kept it away, its session may have ended meanwhile or at most the grace before, and
+//   more than the grace passed until it could have a new one (outlasts_grace). So terminate-backend
+//   alone takes nobody's turn;
+// - a stall of B or more came while it had the turn.
 #include "check/inside.h"
 
 #include <sys/wait.h>
@@ -57,7 +57,7 @@ static bool ends_sessions(const struct verb *v)
 
 // True when sessions were gone for longer than the grace, within which a collector may come back
 // before another takes over. They ended while the strike `away` kept collectors away, or at most
-// the grace before it. A session takes time to open, so they count as gone for a quarter of the
+// the grace before it. A new session takes time to open, so they count as gone for a quarter of the
 // grace after the strike as well, or for returns_within if that is shorter.
 static bool outlasts_grace(const struct check *c, const struct strike *away)
 {
@@ -133,8 +133,8 @@ static int64_t confirmed_ns(const struct ledger *l, uint32_t line)
     return CLOCK_NEVER;
 }
 
-// True when an instance other than the writer's died between the two times. It may have taken the
-// tokens of the writer's line over, and then another had to write them.
+// True when an instance other than the writer's died between the two times. It may have taken over
+// the tokens of the writer's line, and after its death another had to write them.
 static bool heir_died(const struct ledger *l, uint32_t writer, int64_t from_ns, int64_t until_ns)
 {
     for (size_t i = 0; i < l->log->process_count; i++) {
@@ -166,14 +166,14 @@ static bool lost_turn_unconfirmed(
 
     while ((
         k = timeline_strike(&t->c->timeline, k, instance, written_ns - slack_ns, again->read_ns))) {
+        bool between = written_ns <= k->struck_ns + slack_ns && next_ns >= k->undone_ns;
         // If the writer has returned, the strike must lie between this line and its next one.
         if (takes_turn(t->c, k) &&
-            (!returned || (written_ns <= k->struck_ns + slack_ns && next_ns >= k->undone_ns &&
-                              heir_died(l, line->process, k->struck_ns, again->read_ns))))
+            (!returned || (between && heir_died(l, line->process, k->struck_ns, again->read_ns))))
             lost = k->cause;
     }
     // A stall hits no particular instance, and nobody knows who lost the turn by it. But a
-    // collector that writes again after it still had its turn.
+    // collector that writes again after the stall still had its turn.
     if (!returned)
         lost = check_kept_by(
             t->c, NO_PROCESS, written_ns, again->read_ns, bounds_hang_ns(l->scenario), lost);
@@ -318,8 +318,7 @@ void check_repeats(const struct check *c)
 
     for (size_t i = 0; i < tokens + 3 * processes; i++)
         lines[i] = NO_LINE;
-    // One allocation holds all four arrays. Each process has its last line in the run, its last
-    // line up to where the walk is, and the one before that.
+    // One allocation holds all four arrays.
     t.last = lines + tokens;
     t.latest = t.last + processes;
     t.previous = t.latest + processes;

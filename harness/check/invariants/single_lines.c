@@ -1,10 +1,10 @@
 // Invariants of lines and of unplanned deliveries.
 //
 // torn: the last line of a process may lack its end. This always counts if nobody asked the process
-// to end, or if it exited with 0. Otherwise it counts only if the process exited by itself, because
-// a process that a signal ends may stop anywhere in a line. It is then also excused when a fault
-// kept the reader away, slowed it or ended the sender while the process ended, or nobody read for
-// half a second: with its pipe full, the process could not write the rest.
+// to end, or if it exited with 0. Of another process it counts only when both of this is true:
+// - It exited by itself, because a process that a signal ends may stop anywhere in a line.
+// - It could write the rest. With its pipe full it could not: a fault kept the reader away, slowed
+//   it or ended the sender while the process ended, or nobody read for half a second.
 //
 // forged: a line that a name tears, such as one with a newline in it, counts as forged and not as
 // torn.
@@ -48,9 +48,8 @@ static const char *reason_of(const struct ledger *l, uint32_t line, uint32_t tok
     return note ? note : "bad signature, fields that are not the database's, or no whole token";
 }
 
-// True when a process may have been unable to write its last line: while it ended, a fault kept its
-// reader away, slowed it or ended its sender, or nobody read its output for half of the second that
-// a process has to end.
+// True when a process may have been unable to write the rest of its last line. To be unread for
+// half of the second that a process has to end is enough.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
     int64_t from_ns = p->ended_ns - NS_PER_S - c->r->slack_ns;

@@ -8,9 +8,8 @@
 // torn or forged line names is counted with that line and not here. Three cases are not judged:
 // - Still draining: the drain ran its whole length, and full lines still came in its last 2T + 1 s
 //   (2T + slack, if that is longer), or as many tokens as the budget allows. For a subject that
-//   promises no limit, new tokens in the last second (or slack) are enough. A second or a slack
-//   beyond half of the drain counts as that half. Then neither lost nor an expectation about it is
-//   judged.
+//   promises no limit, new tokens in the last second (or slack) are enough. Of this second or slack
+//   no more counts than half of the drain. Then neither lost nor an expectation about it is judged.
 // - The plan ended the last collector for good: `collector.restart` is off, or a fault lasts `for:
 //   rest`. Then lost, unrecovered and end_state are not judged, and the run is inconclusive.
 // - The harness may have left the server broken (verdict.c).
@@ -89,9 +88,8 @@ static int64_t expires_ns(const struct ledger *l, uint32_t token)
     return at_ns > least_ns ? at_ns : least_ns;
 }
 
-// True when the token was eligible long enough. A token that expired during a fault was not, so it
-// does not count as lost. A token that does not expire before the end of the drain was always
-// eligible.
+// True when the token was eligible for so long that its absence would be a loss: until the end of
+// the drain, or for enough fault-free time. A token that expired during a fault was not.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;

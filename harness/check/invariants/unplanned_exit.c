@@ -88,9 +88,8 @@ struct cause check_ending_disturbed(
     return CAUSE_IS_NONE;
 }
 
-// True when the process ended at TERM with a code that nothing explains. A shell, and the runtimes
-// of some languages, tell the signal that ended the program as 128 + its number. Nobody promised
-// how a queue's consumer ends.
+// True when the process ended at TERM with a code that nothing explains. Nobody promised how a
+// queue's consumer ends.
 static bool is_wrong_code(const struct check *c, const struct process_record *p)
 {
     enum { CONFIRMED = 0, INTERNAL = 70 };
@@ -105,7 +104,7 @@ static bool is_wrong_code(const struct check *c, const struct process_record *p)
     case check_by_signal + SIGKILL:
     case check_by_signal + SIGPIPE:
         return false;
-    // A collector that a fault made fail reports this, even at TERM.
+    // A collector that fails because of a fault ends with this code, even at TERM.
     case INTERNAL:
         return check_ending_disturbed(c, p->instance, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
                !is_cut_off(c, p);
@@ -115,7 +114,7 @@ static bool is_wrong_code(const struct check *c, const struct process_record *p)
     }
 }
 
-// Adds a finding if the process ended unasked, or otherwise than a process may that was asked to.
+// Adds a finding if the process ended unasked, or was asked to end and did not end as it should.
 static void find_end(const struct check *c, const struct process_record *p)
 {
     const double at_s = ledger_seconds(c->l, p->ended_ns);

@@ -6,21 +6,18 @@
 // because a batch that waits gives a collector nothing to do. The process and all its descendants
 // count together. So do the backends of all sessions, with 5% of a processor for each collector.
 // Where the harness cannot see the backends, they count as idle. There are two samples a second,
-// and CPU time comes in ticks of 10 ms. A health check every second wakes a process fewer than 10
-// times a second. busy_idle and leak are judged where `small` is promised and the scenario needs
-// it, or where `expect` names them.
+// and CPU time comes in ticks of 10 ms. busy_idle and leak are judged where `small` is promised and
+// the scenario needs it, or where `expect` names them.
 #include "check/inside.h"
 
-static const double busy_share = 0.05;       // share of one processor that an idle collector may
-                                             // use
-static const double busy_wakeups_per_s = 10; // wakeups per second that an idle collector may cause;
-                                             // a health check every second causes fewer
+static const double busy_share = 0.05;       // of a processor; an idle collector may use that much
+static const double busy_wakeups_per_s = 10; // a health check every second causes fewer
 static const int64_t idle_least_ns = NS_PER_S;
 static const int64_t warm_up_ns = NS_PER_S; // a process that was just started is not judged for
                                             // this long
 
-// Returns the time of the last event: a line read before `until_ns`, or the answer, at whatever
-// time, to an insert that was sent before it.
+// Returns the time of the last event: a line was read before until_ns, or an insert that was sent
+// before until_ns was answered, even if the answer came later.
 static int64_t last_event_ns(const struct ledger *l, int64_t until_ns)
 {
     int64_t last = 0;
@@ -102,8 +99,8 @@ static void check_backends(
             seconds, ledger_seconds(l, first->at_ns), 100 * cpu);
 }
 
-// Checks, of each process and of the backends, a time in which nothing happens. It begins later
-// when a fault, or the return from it, lasts into this time.
+// Checks each process, and the backends, in a time in which nothing happens. When a fault, or the
+// return from it, lasts into this time, the check begins later.
 static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
     const struct ledger *l = c->l;
@@ -120,7 +117,7 @@ static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns
 // Checks the part of a phase without load in which nothing happens any more.
 static void judge_idle_phase(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
-    // Until then the last tokens go out. The time is generous, because what comes late is judged
+    // In this time the last tokens go out. It is generous, because what comes late is judged
     // elsewhere.
     int64_t settle_ns = 2 * c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
     int64_t last_ns = last_event_ns(c->l, until_ns);
