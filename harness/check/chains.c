@@ -132,8 +132,12 @@ static bool has_lanes(const struct scenario *s)
 }
 
 // With lanes, one lane may overtake another, so overtaken_ns counts for nothing.
+bool check_in_turn(const struct check *c, uint32_t line, int64_t due_ns)
+{
+    return c->overtaken_ns[line] <= due_ns || has_lanes(c->l->scenario);
+}
+
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns)
 {
-    return c->busy_since_ns[line] <= due_ns &&
-           (c->overtaken_ns[line] <= due_ns || has_lanes(c->l->scenario));
+    return c->busy_since_ns[line] <= due_ns && check_in_turn(c, line, due_ns);
 }

@@ -53,9 +53,12 @@ bool check_is_budget_spent(double per_s, uint64_t tokens, int64_t ns);
 // Fills in busy_since_ns, overtaken_ns and draining_since_ns.
 void check_chains(struct check *c);
 
+// True when no line before this one has overtaken a token that was due at due_ns: each held a token
+// that was sent at due_ns or before. With lanes it is always true.
+bool check_in_turn(const struct check *c, uint32_t line, int64_t due_ns);
+
 // True when a token that was due at due_ns had to wait behind older ones: full lines followed each
-// other from due_ns or earlier up to this line, and each line before this one held a token that was
-// sent at due_ns or before.
+// other from due_ns or earlier up to this line, and none has overtaken the token.
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns);
 
 // --- check.c -----------------------------------------------------------------------

@@ -54,10 +54,8 @@ static struct cause why_late(const struct check *c, uint32_t line, int64_t start
     uint32_t process = c->l->log->lines[line].process;
     int instance = c->l->log->processes[process].instance;
     int64_t read_ns = c->l->log->lines[line].read_ns;
-    // Each earlier line held a token that was sent by due_ns. A line without one has overtaken this
-    // token, and then a chain explains nothing.
-    bool in_turn = c->overtaken_ns[line] <= due_ns;
-    int64_t until_ns = in_turn ? c->busy_since_ns[line] : read_ns;
+    // Where a line has overtaken the token, a chain explains nothing.
+    int64_t until_ns = check_in_turn(c, line, due_ns) ? c->busy_since_ns[line] : read_ns;
     int64_t beyond_ns = timeline_free(&c->timeline, instance, due_ns, until_ns).ns;
 
     return check_explained_by(c, process, start_ns, until_ns, beyond_ns);
@@ -99,7 +97,7 @@ static struct lateness lateness_since(const struct late *t, uint32_t index, int6
 static bool waited_rightly(const struct check *c, size_t line, int64_t start_ns, int64_t due_ns)
 {
     return check_had_to_wait(c, (uint32_t)line, due_ns) ||
-           (c->overtaken_ns[line] <= due_ns &&
+           (check_in_turn(c, (uint32_t)line, due_ns) &&
                why_late(c, (uint32_t)line, start_ns, due_ns).kind != CAUSE_NONE);
 }
 
