@@ -47,7 +47,8 @@ static bool check_fault_length(
     return true;
 }
 
-// Checks the jitter of a repeated fault, by which each of its repetitions may come later.
+// Checks `jitter` where it lets each repetition of a fault come later. With PARAM_JITTER it delays
+// bytes instead, and needs no `every`.
 static bool check_jitter(const struct fault_spec *fault, const struct node *n, struct err *e)
 {
     const struct node *jitter = node_child(n, "jitter");
@@ -149,7 +150,7 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
 }
 
 // Checks that all network faults go the same way, because a connection leads either through the
-// proxy or through the two namespaces.
+// proxy or through the two namespaces; and that the kernel can do what is asked of it.
 static bool check_network(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *faults = node_child(root, "faults");

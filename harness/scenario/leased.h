@@ -12,7 +12,7 @@ struct leased {
     double burst;        // with a budget: tokens that may be sent at once after a pause
     const char *lanes;   // joined with commas, the most urgent first; owned by the scenario; NULL:
                          // there is one lane
-    int64_t ageing_ns;   // tokens of later lanes that have waited this long get a share
+    int64_t ageing_ns;   // tokens of less urgent lanes get a share when they have waited this long
 };
 
 // Returns a time that the collector's environment gives in ms, at most 100 days; the default when

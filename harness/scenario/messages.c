@@ -112,7 +112,7 @@ bool message_tag_fits(const struct message_kind *kind, const char *text, unsigne
 {
     size_t need = strlen(kind->tag);
 
-    // Compares whole words, because SELECT 1 is not the beginning of SELECT 10.
+    // Compares whole words, because the tag SELECT 1 does not fit SELECT 10.
     return len >= need && memcmp(text, kind->tag, need) == 0 &&
            (len == need || need == 0 || text[need] == ' ' || text[need] == '\0');
 }

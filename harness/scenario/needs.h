@@ -3,8 +3,8 @@
 
 #include "scenario/scenario.h"
 
-// Fills in what the file leaves open: a layout of `auto`, and the promises unless `promised`, which
-// says that the file or an option states them. Both depend on the program that will run:
+// Fills in what the file leaves open: a layout of `auto`, and the promises. `promised`: the file or
+// an option states the promises, so they stay. Both depend on the program that will run:
 // `collector` is the value of --collector; NULL: the scenario's own command. Also adds to `needs`
 // what other keys imply.
 void needs_resolve(struct scenario *s, const char *collector, bool promised);

@@ -96,7 +96,7 @@ static struct node *step_down(struct walk *w, struct node *at, const char *piece
             return NULL;
         }
         size_t index = strtoul(piece, NULL, 10);
-        // The number after that of the last item adds an item. A higher one would leave a gap.
+        // In a list of three, number 3 adds an item. A higher number would leave a gap.
         if (index > at->count) {
             override_err(w, e, "the list has %zu %s; number %zu would be the next", at->count,
                 NOUN(at->count, "item", "items"), at->count);

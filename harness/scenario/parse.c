@@ -56,10 +56,12 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
 {
     struct origin at = *r->origin;
 
-    // libyaml counts lines and columns from 0. The text may begin in the middle of a file, at the
-    // origin's line and column. Both are 0 when the text has no place in a file.
-    at.column = mark.line > 0 || at.column == 0 ? mark.column + 1 : at.column + mark.column;
-    at.line += at.line > 0 ? mark.line : mark.line + 1;
+    // Both are 0 when the text has no place in a file; then they count from the text's beginning.
+    if (at.line == 0)
+        at.line = at.column = 1;
+    // libyaml counts from 0. Only a text's first line may begin in the middle of a line.
+    at.column = mark.line == 0 ? at.column + mark.column : mark.column + 1;
+    at.line += mark.line;
     return at;
 }
 

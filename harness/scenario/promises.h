@@ -1,6 +1,6 @@
 // The promises that a subject can make, named by the words of `collector.promises` and of a
-// scenario's `needs`. An invariant is judged only when the subject makes the promise on which it
-// rests, and a scenario is run only when the subject makes all those that it needs.
+// scenario's `needs`. An invariant is judged only when the subject makes the promise on which the
+// invariant rests. A scenario is run only when the subject makes all that the scenario needs.
 #pragma once
 
 enum promise {

@@ -1,4 +1,4 @@
-// Promises with the sentence that makes each of them. `promises: [no_loss]` only lists words;
+// Promises, each quoted from the subject's documentation. `promises: [no_loss]` only lists words;
 // `promises: {no_loss: {quote: …, url: …}}` lists the same words with their evidence.
 #pragma once
 

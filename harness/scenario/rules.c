@@ -106,7 +106,6 @@ static bool check_name(
     for (size_t i = 0; s->tags[i]; i++)
         if (!want_name(node_item(tags, i), s->tags[i], e))
             return false;
-    // A result folder calls the file scenario.yaml, whatever the scenario is called.
     if (is_result_scenario(path))
         return true;
     if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
@@ -131,8 +130,8 @@ static const struct node *provider_node(const struct node *root)
     return postgres ? node_child(postgres, "provider") : NULL;
 }
 
-// False when the provider may come from an option: from one of this command, or from one of the run
-// that wrote a result folder's file.
+// False when an option may have chosen the provider: an option of this command, or of the earlier
+// run that wrote this scenario.yaml.
 static bool is_authors_choice(const struct node *provider)
 {
     return !provider->origin.set && !is_result_scenario(provider->origin.file);
@@ -270,9 +269,9 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
     return true;
 }
 
-// Refuses sender.dies for a queue: there the sender's answers end the handlers of its jobs, and a
-// handler cannot die without the consumer in which it runs. A leased scenario may have it: it is
-// skipped for queues anyway, because they promise no outcome (needs.c).
+// Refuses sender.dies for a queue: it has no sender but the handlers of its jobs, and a handler
+// cannot die without the consumer in which it runs. A leased scenario may have the key, because it
+// is skipped for queues anyway: they promise no outcome (needs.c).
 static bool check_sender(const struct scenario *s, const struct node *collector, struct err *e)
 {
     if (s->collector.sender.dies == 0 || !scenario_is_queue(s) ||
@@ -330,8 +329,8 @@ static bool check_load_phase(const struct load_phase *phase, const struct node *
 {
     double shares = phase->recovery + phase->ineligible + phase->unsendable;
 
-    // In floating point, shares that add up to 1, such as ten of 0.1, can come to a little more
-    // than 1.
+    // In floating point, shares that add up to 1 can come to a little more, as 0.33, 0.56 and 0.11
+    // do.
     if (shares > 1 + 1e-9)
         return node_err(n, e,
             "recovery, ineligible and unsendable are shares of the same tokens; "
@@ -380,7 +379,7 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         const struct node *n = node_item(load, i);
         if (!s->load[i].name)
             s->load[i].name = memory_format("phase-%zu", i + 1);
-        // In the file they were within these limits, and the scenario that a run stores must be.
+        // Scaled beyond these limits of the file, the scenario that a run stores could not be read.
         if (s->load[i].for_ns > PHASE_NS_MAX)
             return node_err(
                 node_child(n, "for"), e, "with --scale this is longer than 24h, the longest phase");

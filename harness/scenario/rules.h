@@ -5,18 +5,17 @@
 #include "scenario/node.h"
 #include "scenario/scenario.h"
 
-// Applies --scale: multiplies the length of the load, its backlog and the times of the faults. With
-// a scale below 1 it also lowers the expectations of at least so many cases. The period of a
-// repeated fault stays, so that the collector has as long as before to recover each time; instead
-// the fault comes less or more often. No fault lasts longer than before, because it must end before
-// it comes again.
+// Applies --scale: multiplies the length of the load, its backlog, and the times at which faults
+// begin and end. The period of a repeated fault stays, so that the collector has as long as before
+// to recover each time; the fault comes fewer or more times in the run. No fault lasts longer than
+// before, because it must end before it comes again. A scale below 1 also lowers expectations such
+// as `collector.deaths: ">= 10"`.
 void scale_scenario(struct scenario *s, double scale);
 
-// Refuses what a scenario of somebody else must not name. A scenario names commands, settings and
-// files, so its author could do whatever the user may. Call it before any of these files is opened,
-// and with TRUST_OWN only for a file that is not the user's own; it then counts as TRUST_PLAIN.
-// ERR_USAGE names the place, and what would be run. Values that the user's own options give are not
-// checked.
+// Refuses what a scenario of somebody else must not name. Call it before any file that the scenario
+// names is opened. It takes TRUST_OWN for TRUST_PLAIN, so with TRUST_OWN call it only for the
+// scenario of somebody else. ERR_USAGE names the place, and what would be run. Values that the
+// user's own options give are not checked.
 MUST_USE bool trust_check(
     const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e);
 
@@ -33,8 +32,8 @@ MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct e
 // with all options applied.
 bool is_result_scenario(const char *path);
 
-// These two find mistakes of the file. When an option has chosen the provider, they return false,
-// because then the run is skipped; also for a result folder's file, which has the options' values.
+// These two find mistakes of the file. They return false when an option has chosen the provider,
+// because then the run is skipped, and for a scenario.yaml, which has the values of options.
 
 // True when the file names another provider than the local one.
 bool file_names_other_provider(const struct scenario *s, const struct node *root);

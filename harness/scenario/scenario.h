@@ -248,14 +248,14 @@ struct overrides {
 // Reads the file, applies the overrides, fills in defaults and validates. An error (ERR_USAGE)
 // names file:line:column and what is allowed there, or the --set that is wrong.
 //
-// The scenario's name must be the file's name without .yaml. Only the file scenario.yaml in a
-// result folder keeps the name that the scenario had.
+// The scenario's name must be the file's name without .yaml. Only in a file called scenario.yaml,
+// as a result folder has it, may the scenario have any name.
 MUST_USE bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e);
 
 // Decodes and validates a tree that does not come from a scenario's file; the caller keeps the
-// tree. The scenario may have any name. A layout of `auto` and absent promises stay as they are
-// (needs_resolve).
+// tree. The scenario may have any name. A layout of `auto` and absent promises are left to
+// needs_resolve.
 struct node;
 MUST_USE bool scenario_make(struct scenario *s, const struct node *root, struct err *e);
 
@@ -293,9 +293,9 @@ bool scenario_shares(const struct scenario *s);
 // tables, which have a place for dead letters; otherwise when the subject promises it.
 bool scenario_keeps_dead_letters(const struct scenario *s);
 
-// Returns the collector's health-check interval when its environment does not set one. This is the
-// collector's default, or the batch timeout if that is longer, because a collector refuses an
-// interval below its batch timeout.
+// Returns the health-check interval of a collector whose environment sets none: the collector's
+// default, or the batch timeout if that is longer, because a collector refuses an interval below
+// its batch timeout.
 #define SCENARIO_HEALTHCHECK_MS 270000
 int64_t scenario_healthcheck_ms(const struct scenario *s);
 

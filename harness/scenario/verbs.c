@@ -7,8 +7,8 @@
 // fault takes effect late.
 #define BUSY_NS (1500 * NS_PER_MS)
 
-// The server is away while the fault lasts. LEADER: a cluster loses its leader, and another member
-// takes over. SILENCE: the network passes nothing, and no error tells so.
+// AWAY: the server is away while the fault lasts. LEADER: a cluster loses its leader, and another
+// member takes over. SILENCE: the network passes nothing, and no error tells so.
 #define AWAY .hits = HITS_SERVER, .does = STOPS, .keeps_away = true, .takes = THING_SERVER
 #define NO_ROOM "53100"   // disk_full; these three are SQLSTATEs for `refuses`
 #define NO_DISK "58030"   // io_error

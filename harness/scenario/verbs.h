@@ -91,7 +91,7 @@ enum verb_param {
 
 // What a fault acts on.
 enum verb_hits {
-    HITS_DATABASE, // sessions of other clients burden the database
+    HITS_DATABASE, // other sessions in the database, or a setting, get in the collector's way
     HITS_SESSIONS,
     HITS_PROCESS, // the collector's process
     HITS_READER,
@@ -104,7 +104,7 @@ enum verb_hits {
 
 // How a fault keeps the subject from its work while it lasts.
 enum verb_does {
-    BURDENS,  // the server has more to do
+    BURDENS,  // the subject can go on, perhaps on a server that has more to do
     HOLDS_UP, // the fault delays only a subject that waits for open writing transactions
     SLOWS,
     STOPS,
@@ -129,7 +129,7 @@ enum verb_thing {
     THING_DELAY = 1 << 1,
     THING_THROTTLE = 1 << 2,
     THING_DISK = 1 << 3,
-    THING_TO_SERVER = 1 << 4, // half-open takes one of these two, by its `direction`
+    THING_TO_SERVER = 1 << 4, // of these two, a half-open takes only that of its `direction`
     THING_TO_COLLECTOR = 1 << 5,
     THING_COLLECTOR = 1 << 6, // of one instance, as are reader and sender
     THING_READER = 1 << 7,
