@@ -37,13 +37,26 @@ static void clock_text(char out[32], double seconds)
     snprintf(out, 32, "%d:%02d", (int)(seconds / 60), (int)seconds % 60);
 }
 
+// Returns how many of the draws that --draws or --only asks for are this machine's; 0 without them.
+static int64_t count_asked_draws(const struct exploring *x)
+{
+    const struct shard *shard = &x->options->shard;
+    int64_t draws = x->options->explore.draws, listed = 0;
+
+    for (size_t i = 0; i < x->number_count; i++)
+        listed += record_wants(&x->journal.record, x->numbers[i]);
+    if (x->number_count > 0)
+        return listed;
+    return shard->of > 0 ? (draws + shard->of - shard->number) / shard->of : draws;
+}
+
 // Shows how far the search is: on a terminal in one line, otherwise in a new line now and then.
 static void show_search(struct exploring *x)
 {
     const struct journal *j = &x->journal;
     bool terminal = terminal_is(STDERR_FILENO);
     int64_t now = clock_now_ns();
-    char spent[32], whole[32];
+    char spent[32], whole[32], progress[100];
 
     if (x->options->quiet || (!terminal && now - x->shown_ns < plain_every_ns))
         return;
@@ -51,19 +64,21 @@ static void show_search(struct exploring *x)
     struct coverage_share states = coverage_states(&j->coverage, &x->limits[0]);
     struct coverage_share pairs = coverage_pairs(&j->coverage, &x->limits[0]);
     clock_text(spent, (double)(now - x->began_ns) / NS_PER_S);
-    // The line shows the progress by what ends the search: the number of draws, or the time.
-    if (x->options->explore.draws)
-        snprintf(whole, sizeof whole, "%d draws", x->options->explore.draws);
-    else if (x->number_count > 0)
-        snprintf(whole, sizeof whole, "%zu draws", x->number_count);
-    else
+    // A number of draws ends the search, or else the time: "1:05  57 of 200 draws", or "1:05 of
+    // 10:00  57 draws". Draws that --only lists are made again, so only those of this call count.
+    if (x->options->explore.draws || x->number_count > 0) {
+        snprintf(progress, sizeof progress, "%s  %zu of %" PRId64, spent,
+            x->number_count > 0 ? x->judged + x->unjudged : j->tried, count_asked_draws(x));
+    } else {
         clock_text(whole, (double)(x->deadline_ns - x->began_ns) / NS_PER_S);
+        snprintf(progress, sizeof progress, "%s of %s  %zu", spent, whole, j->tried);
+    }
     fprintf(stderr,
-        "%sexplore: %s of %s  %zu draws, %zu inconclusive, %zu found, %zu looked into  "
+        "%sexplore: %s draws, %zu inconclusive, %zu found, %zu looked into  "
         "states %zu/%zu  overlaps %zu/%zu%s",
-        terminal ? "\r" : "", spent, whole, j->tried,
-        j->verdicts[VERDICT_INCONCLUSIVE] + j->unjudged, j->failure_count, suspects_open(x),
-        states.seen, states.of, pairs.seen, pairs.of, terminal ? "\x1b[K" : "\n");
+        terminal ? "\r" : "", progress, j->verdicts[VERDICT_INCONCLUSIVE] + j->unjudged,
+        j->failure_count, suspects_open(x), states.seen, states.of, pairs.seen, pairs.of,
+        terminal ? "\x1b[K" : "\n");
     fflush(stderr);
 }
 
@@ -184,7 +199,7 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
     return true;
 }
 
-// Counts for no_draw_works a draw that this call has run.
+// Counts a draw that this call has run, by whether it was judged.
 static void count_judged(struct exploring *x, const struct tried *t)
 {
     x->judged += t->judged;
@@ -215,8 +230,8 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
         count_judged(x, &t);
     take_example(result, example, sizeof example);
     err_clear(e);
-    // This was the first run of a draw. A later run adds nothing to the coverage, but only tells
-    // whether the failure comes again.
+    // Without a suspect this was a draw's first run. The run of a suspect adds nothing to the
+    // coverage; it only tells whether the failure comes again.
     if (!s)
         return take_draw(x, &t, a, example, e);
     if (*a->folder)
@@ -255,37 +270,40 @@ static bool may_draw(const struct exploring *x)
            !(x->options->fail_fast && has_confirmed_failure(x));
 }
 
+// Gives a worker the next draw. *given: false when no draw is left.
+static bool give_next_draw(struct exploring *x, int worker, bool *given, struct err *e)
+{
+    struct candidate c;
+
+    err_clear(e);
+    *given = may_draw(x) && exploring_next(x, &c, e);
+    if (!*given)
+        return e->kind == ERR_NONE;
+    struct tried t = {.number = c.number, .mode = mode_of(&c.scenario)};
+    verbs_of(&c.scenario, t.verbs);
+    bool ok = give_draw(x, worker, &t, c.path, e);
+    candidate_fini(&c);
+    return ok;
+}
+
 // Gives each idle worker a run, until `places` workers are busy. *more: false when no run was left,
 // or no worker, as when one has died and no other could be started. Suspects come first, because a
 // draw that broke something once may do so again.
 static bool fill_places(struct exploring *x, int places, bool *more, struct err *e)
 {
+    bool ok = true;
+
     *more = true;
-    while (*more && run_pool_busy(&x->runners) < places) {
+    while (ok && *more && run_pool_busy(&x->runners) < places) {
         int worker = run_pool_idle(&x->runners);
         struct suspect *s = worker >= 0 ? suspects_begin_further_run(x) : NULL;
-        struct candidate c;
-        *more = false;
-        if (worker < 0)
-            return true;
-        if (s) {
-            *more = true;
-            if (!give_draw(x, worker, &s->tried, s->path, e))
-                return false;
-        } else if (may_draw(x)) {
-            err_clear(e);
-            *more = exploring_next(x, &c, e);
-            if (!*more)
-                return e->kind == ERR_NONE;
-            struct tried t = {.number = c.number, .mode = mode_of(&c.scenario)};
-            verbs_of(&c.scenario, t.verbs);
-            bool ok = give_draw(x, worker, &t, c.path, e);
-            candidate_fini(&c);
-            if (!ok)
-                return false;
-        }
+        *more = s != NULL;
+        if (s)
+            ok = give_draw(x, worker, &s->tried, s->path, e);
+        else if (worker >= 0)
+            ok = give_next_draw(x, worker, more, e);
     }
-    return true;
+    return ok;
 }
 
 // True, with the reason in e, when this call has made at least UNJUDGED_MAX draws and none could be
@@ -326,7 +344,7 @@ static bool search_draws(struct exploring *x, struct err *e)
         // With --fail-fast no failure is shrunk, so there is nothing to wait for.
         if (x->options->fail_fast && has_confirmed_failure(x))
             return true;
-        // Shrinking needs no worker, so without workers the search goes on until it has ended.
+        // Shrinking needs no worker, so its end is awaited before the lack of workers is an error.
         if (shrinking == 0 && lacks_workers(x, e))
             return false;
         // The search is over when no worker runs, nothing is being shrunk, no suspect is open and
@@ -361,23 +379,18 @@ static int explore_exit_code(const struct exploring *x)
 #define DRAW_LOAD_NS (7 * NS_PER_S)
 #define DRAW_TOKENS 1000
 
-// Returns how many draws this call will make, of which each takes each_ns: as many as there is time
-// for, or those of --draws and --only if they are fewer.
+// Returns how many draws this call will make: as many as there is time for when each takes each_ns,
+// or those of --draws and --only if they are fewer.
 static int64_t count_coming_draws(const struct exploring *x, int64_t each_ns)
 {
-    int shards = x->options->shard.of > 0 ? x->options->shard.of : 1;
+    int64_t asked = count_asked_draws(x);
     int64_t draws =
         x->deadline_ns == INT64_MAX ? INT64_MAX : (x->deadline_ns - x->began_ns) / each_ns;
-    int64_t listed = 0;
 
-    for (size_t i = 0; i < x->number_count; i++)
-        listed += record_wants(&x->journal.record, x->numbers[i]);
-    if (x->number_count > 0)
-        draws = clock_min(draws, listed);
+    // Draws of earlier calls are not made again, unless --only lists them.
     if (x->options->explore.draws)
-        draws = clock_min(
-            draws, clock_max(0, x->options->explore.draws / shards - (int64_t)x->journal.tried));
-    return draws;
+        asked = clock_max(0, asked - (int64_t)x->journal.tried);
+    return x->options->explore.draws || x->number_count > 0 ? clock_min(draws, asked) : draws;
 }
 
 static void tell_forecast(const struct exploring *x)
@@ -446,8 +459,7 @@ static bool end_record(struct exploring *x, struct err *e)
            (!exploring_done(x) || record_finish(&x->journal.record, e));
 }
 
-// Searches and writes the page. If shards are merged, only takes what they found. The workers are
-// forked first, and ended before the page is written.
+// Searches and writes the page. If shards are merged, only takes what they found.
 static bool explore(struct exploring *x, struct err *e)
 {
     struct err late = {0};
@@ -463,7 +475,7 @@ static bool explore(struct exploring *x, struct err *e)
     snprintf(x->runners.out, sizeof x->runners.out, "%s", out);
     snprintf(x->runners.logs, sizeof x->runners.logs, "%s", logs);
     tell_start(x);
-    // The workers are forked while this process has only one thread.
+    // The workers are forked first, while this process has only one thread.
     bool ok = run_pool_start(&x->runners, x->jobs, e) && search_draws(x, e);
     run_pool_end(&x->runners);
     // Findings are kept even if the search ended with an error; of several errors the first is
