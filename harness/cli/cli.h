@@ -43,7 +43,7 @@ int cli_fail(const struct err *e);
 // invariant (1), and what was skipped (77) says nothing beside what was judged.
 int cli_worse(int a, int b);
 
-// --- manual.c ----------------------------------------------------------------------
+// --- manual.c, completion.c --------------------------------------------------------
 //
 // Prints the manual page and the shell completions, from the tables that also drive --help.
 

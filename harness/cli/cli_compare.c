@@ -1,9 +1,8 @@
 // mailproof compare: compares two sets of stored results, or runs two collectors alternately.
 //
-// Stored runs cannot be changed, so options that change runs are refused for them. With --ab the
-// runs are made here: A B, B A, A B, … on one server, so that a machine which gets slower slows
-// both sides alike. If all runs of A came before those of B, a drift of the machine would look like
-// a difference between A and B.
+// With --ab the runs are made here: A B, B A, A B, … on one server, so that a machine which gets
+// slower slows both sides alike. If all runs of A came before those of B, a drift of the machine
+// would look like a difference between A and B.
 //
 // --calibrate compares A with itself first: a machine on which A differs from itself cannot tell B
 // from A.
@@ -184,7 +183,7 @@ struct turns {
     char out[PATH_MAX / 2]; // results/compare/<UTC time>
     int runs;               // number of counted runs of each collector
     int done, planned;      // numbers of all runs, with the warm-up and the calibration
-    int round;              // number of the round, in which both collectors run once with one seed
+    int round;              // number of the counted round, from 0; decides the seed of its runs
     struct server server;   // one server for all runs, each of which has a database of its own
     bool shared; // true: `server` is used; false: the scenario changes its server, so each
                  // run has its own

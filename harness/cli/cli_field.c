@@ -57,8 +57,8 @@ static void promise_ours(struct quoted_flags *promises)
     }
 }
 
-// Fills in the row of our own collector, which has no manifest. Each of its tokens is inserted with
-// an account, so it costs more writes than a job of another queue.
+// Fills in the row of our own collector, which has no manifest. The mode tells that each token is
+// inserted with an account, which costs more writes than a job of another queue.
 static void describe_ours(struct grid_row *row, struct manner *manner)
 {
     promise_ours(&row->manifest.promises);
@@ -173,14 +173,14 @@ static bool write_field_markdown(const struct grid *g, const char *path, struct 
     return ok;
 }
 
-// Writes the pages into the folder of --site, or else of the record. Without --site a shard writes
-// none, because it has only a part of the rows, and neither does a merge, whose record has no
-// folder.
+// Writes the pages into the folder of --site, or else of the record.
 static bool write_pages(const struct field_run *f, struct err *e)
 {
     const char *dir = f->options->field.site;
+    bool is_shard = !f->record.temporary;
 
-    if (!dir && (!f->record.temporary || !f->record.folder[0]))
+    // A shard has only a part of the rows, and the record of a merge has no folder.
+    if (!dir && (is_shard || !f->record.folder[0]))
         return true;
     dir = dir ? dir : f->record.folder;
     bool ok = site_write(&f->grid, &f->answers, dir, e);

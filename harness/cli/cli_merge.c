@@ -1,6 +1,6 @@
-// mailproof merge DIR...: calls the command whose shards lie in these folders once more. It makes
-// no runs, but takes the results of the shards, and so ends with the exit code, tables and pages
-// that it would have had on one machine.
+// mailproof merge DIR...: calls the command whose shards lie in these folders once more. That
+// command then makes no runs, but takes the results of the shards, and so ends with the exit code,
+// tables and pages that it would have had on one machine.
 #include "cli/cli.h"
 
 #include "check/check.h"

@@ -90,7 +90,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
         return buf_printf(answer, "error: %s\n", e.text) || true;
     if (order.id == ORDER_QUIT)
         return false;
-    // The answer tells only what the order does, so tell now what happened before it.
+    // The answer tells only what the order does. What happened before goes to our own output now.
     console_tick(c, clock_now_ns());
     // Our own output gets the same text, so that the proxy's log has everything that happened.
     FILE *both = open_memstream(&text, &len);

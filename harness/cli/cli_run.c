@@ -1,6 +1,4 @@
 // mailproof run SCENARIO...: finds the scenarios, checks them, and has them run (run_suite.c).
-//
-// All scenarios are loaded and checked before the first run, because a suite may take hours.
 #include "cli/cli.h"
 
 #include "options/locate.h"

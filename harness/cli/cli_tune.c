@@ -80,7 +80,7 @@ static void print_grouped(uint64_t number, struct buf *out)
     }
 }
 
-// Writes a figure without an exponent.
+// Writes a figure, a large one without the exponent that %g would give it.
 static void print_plain(double value, struct buf *out)
 {
     if (value >= 1000)
@@ -189,8 +189,8 @@ static void print_tune_results(const struct tuning *t)
     fwrite(text.data, 1, text.len, stdout);
 }
 
-// Judges all pairs, prints the recommendation, with a text on how the load fits MAILROOM_BUDGET,
-// and writes the files.
+// Judges all pairs, prints the recommendation, with a text on how the load fits --budget, and
+// writes the files.
 static bool tell_recommendation(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;

@@ -1,8 +1,8 @@
 #include "cli/cli.h"
 
 // The command by which a shell gets the names in one section of `mailproof list`: the scenarios or
-// subjects that come with mailproof, or the keys. fish refuses a '$' that it cannot expand, so that
-// one is escaped.
+// subjects that come with mailproof, or the keys. fish refuses a '$' that it cannot expand, so the
+// '$' of sed is escaped.
 #define NAMES_OF(section)                                                                          \
     "mailproof list 2>/dev/null | sed -n \"/^" section "/,/^\\$/s/^  \\([^ ]*\\) .*/\\1/p\""
 #define SECTION_NAMES NAMES_OF("$section")

@@ -130,7 +130,7 @@ static void run_one(
         .keep = o->run.keep,
         .quiet = o->quiet,
         .partial = true, // the first signal only ends the load
-        // A soak has thousands of segments, and the live table shows the runs that pass.
+        // A run that passes prints nothing: a soak has thousands, and the live table shows it.
         .brief = o->run.soak || (t->table.live && isatty(STDOUT_FILENO)),
         .suite = t->table.live ? &t->table : NULL,
         .live = t->live,
@@ -208,10 +208,9 @@ static void show_so_far(struct tally *t, const struct options *o)
     refresh_index(o->out);
 }
 
-// Drops the record's lines from memory. They would grow for as long as the soak goes on, and they
-// are needed no more: the tables have them, and the file keeps them. When a soak is
-// continued, the record's segments come first, so all their lines were used before this process
-// makes a segment of its own.
+// Drops the record's lines from memory, where they would grow for as long as the soak goes on. They
+// are needed no more: the tables have them, and the file keeps them. A soak that is continued uses
+// all lines that the record has before it makes a segment of its own.
 static void forget_lines(struct tally *t)
 {
     json_array_clear(t->known);
@@ -378,7 +377,6 @@ static void make_table(
     struct suite *table = &t->table;
     struct forecast forecast = {0};
 
-    // The live table has a row for each scenario.
     suite_init(table, count, several && shows_progress);
     table->out = o->out;
     table->soak = o->run.soak;
@@ -400,7 +398,7 @@ static bool open_record(struct tally *t, const struct scenario *scenarios, size_
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
 
-    // A merge makes no runs, which would make the folder.
+    // Otherwise the first run makes the folder, but a merge makes no runs.
     if ((o->merged && !path_make(o->out, e)) ||
         !command_record_about(about, o, scenarios, count, e) ||
         !command_record_open(
