@@ -433,7 +433,6 @@ bool options_parse(struct options *o, enum option_scope scope, int argc, char **
     // Three more, for provider, promises and seed, which options_overrides appends.
     o->sets = memory_zeroed((size_t)argc + 3, sizeof *o->sets);
     fill_long_options(longs, scope);
-    // getopt's own messages would name neither the subcommand nor the nearest option.
     opterr = 0;
     optind = 1;
     while ((id = getopt_long(argc, argv, ":hq", longs, NULL)) != -1) {

@@ -28,7 +28,7 @@ struct options {
     char seed[40];      // "seed=N" as an override; "" unless given
     char promises[400]; // "collector.promises=[…]" as an override; "" unless given
     double scale;       // 0: as the scenario says
-    int repeat;         // run; tune, field: 0 when not given; field: the number of seeds
+    int repeat;         // run; tune, field (number of seeds): 0 when not given
     const char *within; // tune, explore, shrink
     const char *breaks; // shrink: the invariant to keep; explore: the invariants to look for; NULL:
                         // any
@@ -137,8 +137,8 @@ void options_each(enum option_scope scope, void (*tell)(const struct option_text
 // Prints the options of a subcommand, one per line.
 void options_print_help(enum option_scope scope);
 
-// True unless --postgres names an existing server, a container or a cluster: each run then starts a
-// server that keeps its data on this machine.
+// True when each run starts a server that keeps its data on this machine: --postgres names no
+// existing server, container or cluster.
 bool options_start_servers(const struct options *o);
 
 // Returns the overrides of --set, --seed and similar options, for scenario_load. They borrow from

@@ -80,7 +80,7 @@ void subjects_adapt(struct scenario *s)
     needs_drop_expectations(s);
     if (!scenario_is_queue(s))
         return;
-    // A queue itself numbers its jobs and decides how it hands them out, so these are the defaults.
+    // A queue numbers its jobs itself and decides how to hand them out, so these keys get defaults.
     s->load[0].ids_from = 1;
     s->collector.dequeue = DEQUEUE_CURSOR;
     // Only the mail schema has kinds of tokens, changes of them, hostile names and COPY, so they

@@ -5,8 +5,7 @@
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
 
-// The largest seed: the largest integer that a JSON number, like one in a scenario file, keeps
-// exactly.
+// The largest seed, as in a scenario file: every JSON reader keeps it exactly.
 #define SEED_MAX ((1ull << 53) - 1)
 
 // Reads a whole number from min to max. ERR_USAGE names the option.
