@@ -131,6 +131,10 @@ echo "forgets-unconfirmed: $(sum duplicated) duplicated at client Bind, as it sh
 convicts_by_cut
 convicts_by_kill
 
+# Lanes are made before the first trial. No later one may take their cursors for those of a dump.
+survives cut --cut-at 'client Parse' --set collector.env.MAILROOM_LANES=password_recovery,activation
+! grep 'from another cluster' "$place/results/every-cut/latest/logs/collector-0.log" || fail "a trial's cursor looks restored"
+
 # In leased mode the harness answers, in each trial.
 leased=(--set collector.dequeue=leased)
 survives cut --cut-at 'client Parse' "${leased[@]}"

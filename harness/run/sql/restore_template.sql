@@ -15,6 +15,9 @@ BEGIN
     INSERT INTO jobs TABLE jobs_of_template;
     IF to_regclass('cursors_of_template') IS NOT NULL THEN
         INSERT INTO cursors TABLE cursors_of_template;
+        -- A cursor's row names the transaction that wrote it. With the number of the template's row
+        -- it would look as if it came from a dump, and the collector would make a new cursor.
+        UPDATE cursors SET written = pg_current_xact_id() WHERE written IS NOT NULL;
     END IF;
 END
 $$
