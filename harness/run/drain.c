@@ -78,22 +78,22 @@ static bool are_dead_letters_there(struct run *r, size_t count)
     return count == 0 || (run_count_is(r, sql, "1", &buried, &unanswered) && buried);
 }
 
-// True when every token is finished; call it when all tokens were read. In leased mode a token is
-// finished when it has an outcome, and not while it is leased or waits for a retry. A job of
-// another queue is finished when the end_state query does not count it: a handler may have run
-// before its completion is in the database. In the other modes, and where a collector has tables of
-// its own, which nobody can read, reading a token finishes it.
+// True when every token is finished; call it when all tokens were read.
 static bool are_all_finished(struct run *r)
 {
     bool none = false;
     struct leased m;
     struct err unanswered;
 
+    // A job was read when its handler began. It is finished when the database has its completion.
     if (scenario_is_queue(r->scenario))
         return queue_is_done(r);
     leased_read(&m, r->scenario);
+    // Outside of leased mode a token that was read is finished. In a collector's own tables the
+    // harness cannot look for more.
     if (!m.on || r->scenario->collector.layout != LAYOUT_REFERENCE)
         return true;
+    // In leased mode a token stays in deliveries until it has an outcome.
     return subject_answered(r->subject) &&
            run_count_is(r, "SELECT count(*) FROM deliveries", "0", &none, &unanswered) && none;
 }
@@ -161,8 +161,8 @@ bool run_drain(struct run *r, struct err *e)
         return false;
     observers_end_samples(&r->observers, &r->ledger);
     run_count_trips(r);
-    // Unless another segment of a soak follows, the collector gets TERM right after this moment. So
-    // everything slow is done before.
+    // The checks take drain_end_ns for the time of the collector's TERM, and judge how soon it ends
+    // after that. So everything slow is done before. With another segment to follow, no TERM comes.
     r->ledger.drain_end_ns = clock_now_ns();
     if (!run_prepare_next(r, rested, e))
         return false;

@@ -7,8 +7,8 @@
 #include "os/interrupt.h"
 #include "report/files/live.h"
 
-// True when the plan is over: its last phase has passed (which may have no inserts), every fault
-// was begun and ended, and the load has ended. to_end: a fault that still has to end, or NULL.
+// True when the plan is over: its time has passed (the last phase may have no inserts), every fault
+// was begun and ended, and the load has ended. to_end: a fault that still has to end; NULL: none.
 static bool plan_is_over(struct run *r, size_t begun_count, const struct fault_record *to_end)
 {
     return clock_now_ns() >= r->ledger.start_ns + r->plan.end_ns &&

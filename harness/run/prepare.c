@@ -1,6 +1,6 @@
 // The steps before the first insert.
 //
-// The order matters. Durability is proved before anything is inserted, because on a server that may
+// The order matters. Durability is proved before a token is inserted, because on a server that may
 // lose commits a verdict about a collector says nothing. A backlog is committed before the
 // collector starts. The collector is connected before the clock of the load starts, because a run
 // measures its work and not its start; but it has 10 s for that, and then the load starts without
@@ -118,8 +118,9 @@ bool run_count_is(struct run *r, const char *sql, const char *want, bool *is, st
 }
 
 // Waits for the collector to connect, because the run does not measure its start. If it has not
-// connected after 10 s, the load starts anyway, and the checks count the delay. If it was given up,
-// the load starts, too, and run_carry_out_plan ends it. Returns false only on failure or interrupt.
+// connected after 10 s, the load starts anyway, and the checks count the delay. If the harness has
+// given the collector up, the load starts as well, and run_carry_out_plan returns at once. Returns
+// false only on failure or interrupt.
 static bool wait_for_collector(struct run *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + collector_ready_ns;

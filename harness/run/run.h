@@ -31,7 +31,7 @@ struct generator {
     pthread_t thread;
     bool started;
     atomic_bool done;
-    bool ok; // true: the load went well; like err it is known when the thread has ended
+    bool ok; // true: the load went well; set at the end of the thread, as `err` is
     struct err err;
 };
 
@@ -65,7 +65,7 @@ struct observers {
     struct starved *starved; // measures how long processes wait for a processor
     struct probe *answers;   // measures how fast the server answers
     struct probe *flushes;   // measures how fast it commits
-    atomic_int outer_pid;    // copy of server.outer_pid, which sampler and starved read
+    atomic_int outer_pid;    // copy of server.outer_pid, for the threads of `sampler` and `starved`
 };
 
 // Starts all observers. The server and the subject must outlive them.
@@ -179,8 +179,8 @@ MUST_USE bool run_drain(struct run *r, struct err *e);
 
 // soak.c: from one segment of a soak to the next. If another segment follows and this one came to
 // rest (`rested`), run_prepare_next fills in next_segment: the collector keeps running, and only
-// its log ends. run_continues returns true when that was done and every token of this segment is
-// settled. run_begin_next then turns the run into the run of the next segment.
+// its log ends. run_continues returns true when next_segment is filled in and every token of this
+// segment is settled. run_begin_next then turns the run into the run of the next segment.
 MUST_USE bool run_prepare_next(struct run *r, bool rested, struct err *e);
 bool run_continues(const struct run *r);
 MUST_USE bool run_begin_next(struct run *r, struct err *e);

@@ -273,8 +273,8 @@ static void replace_worker(
         answer->why, sizeof answer->why, "%s%s", why, again ? "" : "; no other can be started");
 }
 
-// Reads a busy worker's answer; false when the worker still works. A worker that has died
-// or takes too long is replaced, which gives an answer, too.
+// Reads a busy worker's answer; false when the worker still works. A worker that has died or takes
+// too long is replaced, and *answer says so.
 static bool read_run_answer(struct run_pool *pool, int number, struct run_pool_answer *answer)
 {
     struct run_pool_worker *w = &pool->workers[number];

@@ -116,8 +116,7 @@ bool run_scenario(const struct scenario *s, const struct run_options *o,
 }
 
 // Reads from the server's log when the collector's sessions opened, and computes the number of
-// reconnects: the sessions beyond the first of each process; UINT64_MAX: not known. The log has
-// wall-clock times.
+// reconnects: the sessions beyond the first of each process; UINT64_MAX: not known.
 static void find_sessions(struct run *r, struct end_facts *end)
 {
     // If a fault steps the server's clock, the times in the log are wrong, and the log is not read.
@@ -126,6 +125,7 @@ static void find_sessions(struct run *r, struct end_facts *end)
     // A process that began in an earlier segment of a soak has opened its first session there.
     size_t processes = r->ledger.log->process_count - r->carried_processes;
 
+    // The log has wall-clock times; the offset turns them into times of the run's clock.
     clock_gettime(CLOCK_REALTIME, &wall);
     int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec;
     int64_t wall_offset_ns = wall_ns - clock_now_ns();
@@ -244,7 +244,8 @@ static void print_handlers(const struct handlers *h, FILE *out)
         fprintf(out, "  failing     %u %s, %u %s at most", h->failing,
             NOUN(h->failing, "job that always fails", "jobs that always fail"), h->attempts,
             NOUN(h->attempts, "attempt", "attempts"));
-    // Without a gap, each attempt after the first followed a death, or another one that still ran.
+    // CLOCK_NEVER: none followed a failed attempt; all later ones followed a death, or another
+    // attempt that still ran.
     if (h->attempts > 1 && h->gap_min_ns != CLOCK_NEVER)
         fprintf(out, ", %.1f to %.1f s apart", seconds(h->gap_min_ns), seconds(h->gap_max_ns));
     fputs(h->failing > 0 ? "\n" : "", out);
@@ -361,8 +362,8 @@ void run_end(struct run *r)
     fault_abandon(&r->context, r->faults, r->plan.fault_count);
     proxy_free(r->context.proxy);
     PQfinish(r->context.admin);
-    // A shared server stays. Its owner gets its present state, such as whether it runs; unless the
-    // run has ended before it took the server over, and `server` is still empty.
+    // A shared server stays, and its owner learns, for example, whether it still runs. Without
+    // `state` the run has ended before it took the server over.
     if (r->options->server && r->server.state)
         *r->options->server = r->server;
     else if (r->server.provider)

@@ -15,7 +15,7 @@ struct suite;
 // leaves them to the next one.
 struct segment {
     uint32_t number; // counted from 0
-    // The next segment's scenario, which differs only in its seed; this one and the run's scenario
+    // The next segment's scenario; only its seed differs from that of the run's own scenario. Both
     // must outlive both runs. NULL: this is the last segment.
     const struct scenario *next;
     // Before the run, *handover is the run of the segment before, with its server and collector; if

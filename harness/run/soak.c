@@ -13,8 +13,8 @@ bool run_prepare_next(struct run *r, bool rested, struct err *e)
 {
     const struct segment *segment = &r->options->segment;
     struct next_segment *next = &r->next_segment;
+    // The plan and the folder to which `to` points are filled in below.
     const struct subject_new_log to = {
-        // points to what is filled in below
         .plan = &next->plan,
         .seed = segment->next ? segment->next->seed : 0,
         .old_dir = r->folder.logs,

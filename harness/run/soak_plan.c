@@ -108,12 +108,11 @@ bool soak_plan_begin(struct soak_plan *k, const struct scenario *scenarios, size
         return err_set(e, ERR_USAGE, "--soak takes one scenario, not %zu", count);
     if (unsoakable_part(s))
         return err_set(e, ERR_USAGE, "%s: --soak does not go with %s", s->name, unsoakable_part(s));
-    bool ok = plan_make(&plan, s, e) && check_soak_plan(s, &plan, e);
+    if (!plan_make(&plan, s, e) || !check_soak_plan(s, &plan, e))
+        return false;
     // Rounded up: a soak lasts at least as long as was asked for, and all of its segments are
     // whole.
-    int64_t number = ok ? (soak_ns + plan.end_ns - 1) / plan.end_ns : 0;
-    if (!ok)
-        return false;
+    int64_t number = (soak_ns + plan.end_ns - 1) / plan.end_ns;
     if (number > SOAK_PLAN_SEGMENTS_MAX)
         return err_set(e, ERR_USAGE,
             "--soak: %s would take %lld segments, and there may be up to %d; make its load longer",

@@ -214,7 +214,7 @@ static int compare_numbers(int a, int b)
     return (a > b) - (a < b);
 }
 
-// Sorts single cuts by kind, as points_make does, then the pairs.
+// Compares for sorting: single cuts come first, by kind as points_make makes them, then the pairs.
 static int compare_cuts(const struct trial_cuts *x, const struct trial_cuts *y)
 {
     int order = compare_numbers(x->count, y->count);
@@ -329,7 +329,7 @@ static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
         !environment_parse(&where, json_object_get(line, "where")))
         return err_set(e, ERR_USAGE, "an entry of the record does not describe a trial");
     const bool first = !r->uncut.ran;
-    // The points come from trials that passed, so their messages fit better.
+    // A shard makes points only if its trial passed, so the messages of such a trial fit best.
     bool fits = first || (uncut.verdict == VERDICT_PASS && r->uncut.verdict != VERDICT_PASS);
     if (first || weight_of(uncut.verdict) > weight_of(r->uncut.verdict))
         r->uncut = uncut;

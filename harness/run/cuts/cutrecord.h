@@ -28,8 +28,9 @@ struct cutrecord {
     struct points points;         // owned
     struct trial_result *results; // owned; one for each of the points
     struct trial_result uncut;    // worst result of the shards' trials without any cut
-    struct transcript transcript; // owned; messages of such a trial, of one that passed if any did
-    struct environment where;     // where that trial was made
+    struct transcript transcript; // owned; messages of one trial without any cut, if possible of
+                                  // one that passed
+    struct environment where;     // where the trial of `transcript` was made
     int64_t took_ns;              // time of all trials together
 };
 

@@ -54,7 +54,8 @@ static bool is_uncut_silent(const struct trial_result *uncut)
            !(uncut->values[METRIC_UNPLANNED_EXIT] > 0);
 }
 
-// Makes the verdict of the whole run from the trial without any cut, which did not pass.
+// Makes the verdict of the whole run from the trial without any cut, in which the collector did not
+// pass or wrote nothing.
 static void judge_uncut(const struct cutreport *c, struct cutverdict *v)
 {
     if (is_uncut_silent(c->uncut)) {
@@ -109,8 +110,8 @@ static void doubt_cuts(
 void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cutverdict *v)
 {
     *n = count_cuts(c);
-    // If there are no points, either the collector failed without a cut, or this shard has nothing
-    // to try. Only in the first case does the trial without a cut decide the verdict.
+    // If there are no points, either the collector did not pass without a cut, or wrote nothing, or
+    // this shard has nothing to try. In the last case the trial without a cut decides nothing.
     if (n->tried == 0 && (is_uncut_silent(c->uncut) || c->uncut->verdict != VERDICT_PASS)) {
         judge_uncut(c, v);
         return;

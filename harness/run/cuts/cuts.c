@@ -30,7 +30,6 @@ static const char *trials_option(const struct options *o)
                                : NULL;
 }
 
-// --cut-at must name a kind of message without a tag, because messages are counted by kind.
 bool cuts_possible(const struct options *o, struct err *e)
 {
     const char *trials = trials_option(o);
@@ -54,6 +53,7 @@ bool cuts_possible(const struct options *o, struct err *e)
         return true;
     if (!message_kind_parse(o->cut_at, &kind, e))
         return err_prefix(e, "--cut-at");
+    // Points are made from the number of messages of a kind, whatever their tags.
     return !*kind.tag ||
            err_set(e, ERR_USAGE, "--cut-at takes no command's tag; leave '%s' out", kind.tag);
 }

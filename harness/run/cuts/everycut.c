@@ -41,9 +41,9 @@ struct cuts {
     struct trial_result uncut;    // result of the last trial without any cut
     struct transcript transcript; // messages of the first learning run
     struct points points;
-    struct trial_result *results;
-    atomic_size_t next; // index of the first point that no worker has taken
-    atomic_size_t done; // number of points whose trial is over
+    struct trial_result *results; // owned; one for each of the points
+    atomic_size_t next;           // index of the first point that no worker has taken
+    atomic_size_t done;           // number of points whose trial is over
     atomic_bool failed;
     pthread_mutex_t lock; // guards `why` and the record
     struct err why;
@@ -263,8 +263,8 @@ static void fail_cuts(struct cuts *c, const struct err *why)
     pthread_mutex_unlock(&c->lock);
 }
 
-// False for a trial that was not made yet (`ran`), or must be repeated: it was inconclusive, or it
-// did not reach all its cuts.
+// True for a trial that was made (`ran`) and need not be repeated: it is violated, or it reached
+// all its cuts and is not inconclusive.
 static bool is_trial_decided(const struct trial_result *r, const struct trial_cuts *cuts)
 {
     return r->ran && (r->verdict == VERDICT_VIOLATED ||

@@ -263,7 +263,7 @@ static int64_t stop_waiting_ns(const struct flush_trial_setting *setting)
                : clock_now_ns() + s->collector.batch_timeout_ns + takeover_limit_ns(s) + margin_ns;
 }
 
-// True when no token is missing, and no token is taken or waits for a retry.
+// True when no token is missing and, in shared and leased mode, none is taken or waits for a retry.
 static bool is_flush_trial_done(const struct flush_trial_setting *setting, struct subject *subject,
     PGconn *conn, const struct token_facts *f)
 {

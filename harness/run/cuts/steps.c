@@ -153,7 +153,7 @@ bool steps_commit(struct steps *s, PGconn *conn, size_t step, int64_t start_ns, 
     if (!PQenterPipelineMode(conn))
         return sql_fail(conn, NULL, "cannot begin a pipeline", e);
     // The plan cannot know when a trial sends a step, so the time of sending becomes the intended
-    // time. A step is one statement, which commits alone, so it is also the time of the commit.
+    // time. A step is one statement, which commits by itself, so no COMMIT is sent later.
     record->sent_ns = record->commit_ns = clock_now_ns();
     txn->at_ns = record->sent_ns - start_ns;
     bool ok = finish_pipeline(conn, txn_send(conn, &s->plan, txn, INSERT_ROW, &scratch), e);

@@ -103,8 +103,8 @@ static bool kill_trial_collector(struct subject *subject)
     pid_t pid; // a trial has only one collector
     size_t count = subject_signal(subject, -1, SIGKILL, &pid);
 
-    // Nothing passes the proxy until this function returns. So the collector must be gone by then,
-    // and nothing that it did after the message can reach the server.
+    // Nothing passes the proxy until this function returns. If the collector still lived then, what
+    // it did after the message could reach the server.
     while (count > 0 && !subject_ended(subject, &pid, count)) {
         if (clock_now_ns() > deadline)
             return false;
@@ -258,8 +258,8 @@ static void tally_start(struct trial *t)
     }
 }
 
-// Waits until the collector is idle after the first step. While it starts, it may send tokens at
-// once, so only the later steps are subject to all rules for batches.
+// Counts the messages up to the first line, and lets the collector come to rest. While it starts,
+// it may write tokens at once. After this pause all rules for batches apply to the next steps.
 static bool rest_after_first_step(struct trial *t, struct err *e)
 {
     tally_start(t);

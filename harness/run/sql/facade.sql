@@ -1,7 +1,7 @@
 -- What the ledger reads in the database of another queue, in place of the mail schema. The
--- generator inserts one row of mailproof_sent for each job, in the job's own transaction. The views
--- show each row as an account and a token. Their constants are what the reader of the lines fills in
--- for a job.
+-- generator inserts one row of mailproof_sent for each job, in the job's own transaction; if the
+-- queue's own client puts the jobs, all rows are inserted before the load. The views show each row
+-- as an account and a token. Their constants are what the reader of the lines fills in for a job.
 CREATE TABLE mailproof_sent (id int PRIMARY KEY, login text NOT NULL);
 CREATE VIEW accounts AS
     SELECT id, login, ''::text AS email, 'active'::text AS status, NULL::bigint AS status_changed_at,
