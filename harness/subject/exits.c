@@ -114,6 +114,16 @@ static void take_last_words(const struct instance *in, char *words, size_t size)
     utf8_mend(words);
 }
 
+// True when the process lost its sender or its output, and its exit code says that it ended for
+// this reason. Any other code leaves its end unplanned.
+static bool is_end_explained(const struct instance *in, int status)
+{
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+
+    return (code == exit_output_failed && (in->closed || in->sender_killed)) ||
+           (code == exit_nobody_answers && in->sender_killed);
+}
+
 void exits_reap(struct subject *s, struct instance *in)
 {
     struct rusage usage = {0};
@@ -141,20 +151,13 @@ void exits_reap(struct subject *s, struct instance *in)
     p->cpu_s = p->cpu_s > in->cpu_before_s ? p->cpu_s - in->cpu_before_s : 0;
     in->pid = 0;
     in->gone_ns = 0;
-    // The sender died, or a fault ended it. Only these two exit codes say that this was the reason
-    // for the end; with any other code the end counts as unplanned.
-    if (in->sender_killed && WIFEXITED(status) &&
-        (WEXITSTATUS(status) == exit_output_failed || WEXITSTATUS(status) == exit_nobody_answers))
-        p->asked = true;
+    p->asked = p->asked || is_end_explained(in, status);
     // The queue must deliver again the jobs whose handlers still waited for an answer, so the
     // harness waits for these deliveries.
     mock_sender_abandon(&in->sender, &s->reader.log);
     for (size_t i = 0; i < in->sender.count; i++)
         reader_refuse(&s->reader, s->reader.log.deliveries[in->sender.heap[i].delivery].line);
     mock_sender_begin(&in->sender, -1);
-    // A fault has closed the output, and the exit code says that this was the reason.
-    if (in->closed && WIFEXITED(status) && WEXITSTATUS(status) == exit_output_failed)
-        p->asked = true;
     if (!p->asked && s->config.log_dir)
         take_last_words(in, p->last_words, sizeof p->last_words);
     // Without config.env the process has no mark, by which litter.c finds what it leaves running.

@@ -150,8 +150,8 @@ static bool check_manifest(const struct manifest *m, const char *path, struct er
         return true;
     if (!check_addresses(m, path, e))
         return false;
-    // `field` cannot see that a job comes again after so long. It then relies on the documentation,
-    // and only for as many jobs as `taken` counts.
+    // `field` does not wait so long for a job to come again. It relies on the documentation
+    // instead, and only for as many jobs as `taken` counts.
     if (m->retry_within_ns > RETRY_LONG_NS && strcmp(m->retry_documented, MANIFEST_NONE) == 0)
         return err_set(e, ERR_USAGE,
             "%s: retry_within: more than a minute needs retry_documented, where its documentation "

@@ -141,7 +141,6 @@ void mock_sender_line(
             r.reply = REPLY_NEVER;
         d->reply = (uint8_t)r.reply;
         d->replied_ns = 0;
-        // This job's handler fails, so the queue must deliver the job again.
         if (s->jobs && is_refused(r.reply, attempt))
             d->flags |= DELIVERY_REFUSED;
         if (is_reply_written(s, r.reply))

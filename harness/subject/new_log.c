@@ -1,11 +1,11 @@
 // Ends the log of a soak's segment and begins that of the next segment, while the processes go on.
 //
-// This waits until nothing in the old log is still to be filled in: no answer of the mock sender,
-// and nothing about what an ended process has left running. What can fail is done before the old
-// log in memory is touched, so after a failure that log is still complete. The new log begins with
-// a record of each living process, and with the last sample of the process, because a sample's
-// figures are sums since the start of the process. The collectors write on to their log files; each
-// file is moved to the new folder, and a copy stays in the old one.
+// new_log_make waits until nothing in the old log is still to be filled in: no answer of the mock
+// sender, and nothing about what an ended process has left running. What can fail is done before
+// the old log in memory is touched, so after a failure that log is still complete. The new log
+// begins with a record of each living process, and with the last sample of the process, because a
+// sample's figures are sums since the start of the process. The collectors write on to their log
+// files; each file is moved to the new folder, and a copy stays in the old one.
 #include "subject/serve.h"
 
 #include <fcntl.h>

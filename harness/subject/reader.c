@@ -170,8 +170,7 @@ bool reader_is_flooded(const struct reader *r, struct err *e)
     if (r->torn > READER_TORN_MAX)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %u lines that cannot be parsed", READER_TORN_MAX);
-    // That tokens come several times does not end the run, because the verdict judges it; only a
-    // flood does.
+    // Some repeated tokens do not end the run, because the verdict judges them; a flood does.
     if (r->log.line_count + r->log.delivery_count > limit)
         return !err_set(e, ERR_OUTPUT,
             "the collector wrote more than %llu lines and tokens, of which %zu were planned",

@@ -46,8 +46,8 @@ void reader_add_sample(struct reader *r, const struct process_sample *sample);
 struct reading {
     int64_t read_ns;
     int64_t empty_ns;  // when the pipe was last found empty before the latest bytes were read
-    size_t seen_bytes; // number of the first bytes of `pending` that were in the pipe, or read, by
-                       // seen_ns; 0: unknown
+    size_t seen_bytes; // how many bytes of `pending`, from its first on, were written by seen_ns;
+                       // 0: unknown
     int64_t seen_ns;   // when the process got its first signal that can end it
 };
 

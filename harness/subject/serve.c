@@ -55,9 +55,9 @@ static enum sender_mood update_sender(struct subject *s, struct instance *in)
     return mood;
 }
 
-// Returns what is known of the time of the bytes in `pending`: they are read now, and were written
-// after the pipe was last found empty. The first of them may have been seen in it already, when the
-// process was signalled.
+// Returns what is known of the time of the bytes in `pending`: they were read by now, and written
+// after the pipe was last found empty. The first seen_bytes of them were written by seen_ns, when
+// the process was first told to end.
 static struct reading reading_of(struct subject *s, struct instance *in, int64_t now)
 {
     uint64_t before = atomic_load(&in->read) - in->pending.len; // number of bytes read before those
@@ -86,8 +86,8 @@ static void take_subject_lines(struct subject *s, struct instance *in, int64_t n
     enum sender_mood mood = update_sender(s, in);
     for (; line < s->reader.log.line_count; line++) {
         mock_sender_line(&in->sender, &s->reader.log, line, mood);
-        // A queue must deliver jobs that were refused again, so they do not count as seen yet.
-        // Lines of a collector have none.
+        // A queue must deliver refused jobs again, so they do not count as seen yet. A collector's
+        // lines have no jobs.
         reader_refuse(&s->reader, line);
     }
 }
@@ -215,8 +215,8 @@ static size_t read_allowance(struct subject *s, struct instance *in, int64_t now
         p->since_ns = now;
         return rate == 0 ? 0 : SIZE_MAX;
     }
-    // Unused budget is saved for a tenth of a second only. The byte more is for rates below ten
-    // bytes per second, which would otherwise never save a whole byte.
+    // Unused budget is saved for a tenth of a second only, and one byte more: otherwise a rate
+    // below ten bytes per second would never save a whole byte.
     double most = (double)rate / 10 + 1;
     double grown = p->budget + (double)rate * (double)(now - p->since_ns) / 1e9;
     p->budget = grown < most ? grown : most;

@@ -1,7 +1,9 @@
 // The inside of a subject: the state that its thread shares with the functions of subject.h.
 //
 // Only the thread starts, reads and reaps processes. "Under the lock" at a field: any thread may
-// use it while it holds `lock`. All other fields belong to the subject's thread.
+// use it while it holds `lock`. "Set under the lock": the subject's thread alone changes it, and
+// others may read it while they hold `lock`. Atomic fields, and those that are set before the
+// thread starts, are for all threads. The rest belongs to the subject's thread.
 #pragma once
 
 #include <pthread.h>
@@ -25,13 +27,14 @@ struct pace {
 // One of the collectors that run side by side. Its processes follow each other: when one ends, the
 // next may be started.
 struct instance {
-    pid_t pid;           // 0: no process at the moment
-    int pidfd, out, log; // out: where its output is read; -1: closed
+    pid_t pid; // 0: no process at the moment; set under the lock
+    int pidfd, log;
+    int out;             // where its output is read; -1: closed; set under the lock
     off_t log_began;     // length of the log file when the process was started
     double cpu_before_s; // processor time that the process had used when the present log began
-    uint32_t process;    // index of the living process in the log
+    uint32_t process;    // index of the living process in the log; set under the lock
     struct buf pending;
-    int64_t empty_ns;             // when the output was last found empty; belongs to the thread
+    int64_t empty_ns;             // when the output was last found empty
     atomic_uint_least64_t read;   // bytes that were read from this process
     atomic_uint_least64_t tokens; // tokens in whole lines of all its processes
     uint64_t written_bytes; // bytes that the process had written at signalled_ns; under the lock
@@ -40,21 +43,20 @@ struct instance {
     int64_t restart_at_ns;  // CLOCK_NEVER: no start is planned
     int exits_without_line;
     bool output_ended; // nothing more is read from the output: the process closed it, or the run
-                       // ends because of it; belongs to the thread
-    int64_t gone_ns;   // when the process ended, until it is reaped; 0: it has not ended;
-                       // belongs to the thread
-    struct pace pace;  // `rate` is under the lock, the rest belongs to the thread
+                       // ends because of it
+    int64_t gone_ns;   // when the process ended, until it is reaped; 0: it has not ended
+    struct pace pace;  // `rate` is under the lock
     bool close_asked;  // a fault has asked to close the output; under the lock
     bool closed;       // a fault has closed the output of this process; under the lock
     unsigned holds; // number of faults that keep the instance from being started again; under the
                     // lock
     bool for_good;  // the instance is never started again; under the lock
-    struct mock_sender sender; // belongs to the thread
-    enum sender_mood mood;     // under the lock
-    bool termed;               // the process was told to end by TERM, and by no other signal; under
-                               // the lock
-    bool sender_killed;        // the collector's standard input is to be closed, or was closed;
-                               // under the lock
+    struct mock_sender sender;
+    enum sender_mood mood; // under the lock
+    bool termed;           // the process was told to end by TERM, and by no other signal; under
+                           // the lock
+    bool sender_killed;    // the collector's standard input is to be closed, or was closed;
+                           // under the lock
 };
 
 // The order that subject_begin_log gives the thread: end the log and begin a new one.
@@ -73,21 +75,20 @@ struct subject {
     struct instance *instances;
     struct reader reader; // belongs to the thread until it is joined; its processes are under the
                           // lock
-    struct litter litter; // belongs to the thread
-    int64_t litter_ns;    // when to call litter_look again; belongs to the thread
-    uint8_t *tries;       // owned; see mock_sender.h; belongs to the thread
+    struct litter litter;
+    int64_t litter_ns;    // when to call litter_look again
+    uint8_t *tries;       // owned; see mock_sender.h
     atomic_size_t unsaid; // 0: all answers were given, and the pipes have taken them
     pthread_t thread;
     bool started;
     int wake[2];
-    pthread_mutex_t lock; // guards the instances' pids, the records of processes, and the fields
-                          // marked as under the lock
-    bool stopping;        // all processes were told to end; under the lock
-    bool killing;         // those that did not end are killed; under the lock
-    bool done;            // the thread has reaped all processes; under the lock
-    bool gave_up, failed; // under the lock
+    pthread_mutex_t lock;
+    bool stopping;               // all processes were told to end; under the lock
+    bool killing;                // those that did not end are killed; under the lock
+    bool done;                   // the thread has reaped all processes; under the lock
+    bool gave_up, failed;        // under the lock
     struct log_order *log_order; // not carried out yet; NULL: no order; under the lock
-    struct err why, failure;
+    struct err why, failure;     // reasons of gave_up and failed; under the lock
     atomic_uint_least64_t tokens, bytes;
     struct subject_cost cost; // belongs to the thread until it is joined
 };

@@ -212,7 +212,7 @@ int64_t start_due(struct subject *s, int64_t now)
             continue;
         if (in->restart_at_ns <= now && !launch_instance(s, i, &e))
             fail_to_launch(s, &e);
-        // launch_instance has set this to CLOCK_NEVER.
+        // CLOCK_NEVER after a start.
         next = clock_min(next, in->restart_at_ns);
     }
     return next;

@@ -301,7 +301,7 @@ bool subject_begin_log(struct subject *s, const struct subject_new_log *to, stru
     for (bool over = false; !over;) {
         usleep(500);
         pthread_mutex_lock(&s->lock);
-        // This took too long. Take the order back, so that it is not carried out later.
+        // At the deadline, take the order back, so that it is not carried out later.
         if (clock_now_ns() >= deadline && s->log_order) {
             s->log_order = NULL;
             fail_log_order(&order);

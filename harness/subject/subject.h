@@ -68,8 +68,8 @@ enum reply {
 enum delivery_flags {
     DELIVERY_FORGED = 1 << 0, // the signature is wrong
     DELIVERY_NAMED = 1 << 1,  // not a delivery: a torn line only names the token
-    // The job's handler was told to fail or to hang, or died before it was answered. The queue must
-    // deliver the job again.
+    // Does not count as the job's delivery, because its handler was told to fail or to hang, or
+    // died before it was answered.
     DELIVERY_REFUSED = 1 << 2,
     DELIVERY_EARLIER = 1 << 3, // the token belongs to an earlier segment of the soak and was
                                // already settled
