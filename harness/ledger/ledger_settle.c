@@ -290,7 +290,7 @@ static void count_valid_deliveries(struct ledger *l)
         struct ledger_token *t = &l->tokens[d->token];
         if (find_forgery(l, d))
             d->flags |= DELIVERY_FORGED;
-        // The harness refused this job, so the queue must deliver it again.
+        // The job's handler did not finish, so this is no delivery.
         if (d->flags & DELIVERY_REFUSED)
             continue;
         // A delivery with any other flag is not valid; it only names the token.
