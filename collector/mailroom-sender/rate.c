@@ -51,8 +51,8 @@ int64_t rate_next_ns(struct rate *r, int64_t now_ns)
     refill(r, now_ns);
     if (r->left >= 1)
         return now_ns;
-    // Rounded up, so that one whole mail may go at this time. At a rate near 0, 64 bits could not hold
-    // the time of the next mail.
+    // Rounded up, so that one whole mail may go at this time. At a rate near 0, 64 bits could not
+    // hold the time of the next mail.
     double wait_s = (1 - r->left) / r->per_s;
     if (wait_s > 366.0 * DAY_S)
         wait_s = 366.0 * DAY_S;

@@ -8,8 +8,8 @@
 void append_escaped(struct buf *out, const char *text);
 
 // Appends text so that GitHub's Markdown shows it unchanged, also in a table and at the start of a
-// line; only line ends become blanks. But GitHub may make links of @names and #numbers, and pictures
-// of :words:, and no escape prevents that.
+// line; only line ends become blanks. But GitHub may make links of @names and #numbers, and
+// pictures of :words:, and no escape prevents that.
 void append_markdown(struct buf *out, const char *text);
 
 // Appends the address of a page as a link of Markdown that shows the address; any other text as
