@@ -11,8 +11,8 @@ bool export_csv(const struct tune *t, struct buf *out);
 // Appends one self-contained page, with heat maps of the figures that were measured.
 bool export_html(const struct tune *t, struct buf *out);
 
-// Appends a scatter plot as SVG: tokens a batch to the right, and upwards the latency that the
-// objective is about, otherwise the p99; both axes are logarithmic. Appends nothing when fewer than
+// Appends a scatter plot as SVG, with logarithmic axes: tokens a batch to the right, a latency
+// upwards. This is the latency of the objective, or else the p99. Appends nothing when fewer than
 // two pairs can be drawn.
 void scatter_print(const struct tune *t, struct buf *out);
 

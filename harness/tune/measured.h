@@ -21,8 +21,8 @@ struct recording {
     struct queries queries;
 };
 
-// Makes the recording of a run with one collector and without faults. The recording of any other
-// run stays empty, because that run's lines do not show how long a query took.
+// Makes the recording of a run with one collector and without faults. For any other run it becomes
+// empty, because the lines of such a run do not show how long a query took.
 void recording_take(struct recording *r, const struct ledger *l);
 void recording_fini(struct recording *r);
 
@@ -48,7 +48,7 @@ struct measured {
     double judged[MEASURED_MAX]; // values of the objective's metric, or of latency.p99
     double p99[MEASURED_MAX], tokens[MEASURED_MAX]; // ms, and tokens per batch
     size_t used; // number of conclusive runs, each of which has a value in the three arrays
-    bool broken; // true: a run broke an invariant that is no mere promise about time
+    bool broken; // true: a run broke an invariant that is not about time
 };
 
 // Adds a measurement and takes over everything that it owns, even on failure. False when

@@ -8,8 +8,8 @@
 // A batch's line is written one "read" after the window fired. If the previous line is not yet
 // written when the window fires, the line is written one "turn" after the previous line
 // (queries.h). The line holds all tokens that have arrived by the time of writing, up to the limit.
-// In truth the query reads a little earlier, but it also sees a commit a little before the
-// committing client hears of it.
+// This makes two small errors in opposite directions: the query reads a little before that time,
+// but sees each commit a little before the committing client hears of it.
 //
 // After the line, a budget in e-mails per second may hold the sender back. The model leaves out
 // faults, and transactions that take long to commit and hold back later ones.
@@ -26,9 +26,9 @@ struct model {
     int64_t timeout_ns;
     const struct queries *queries; // query times, for which queries_ready was called
     double budget_per_s;           // e-mails per second; 0: no budget holds the sender back
-    int64_t period_ns;             // how long the load lasts; with `ends`, its phases once
-    bool ends; // true: no token arrives after the period; false: the load goes on and may fill the
-               // last batch
+    int64_t period_ns;             // length of the simulated time: no batch begins after it
+    bool ends; // true: the load ends with the first phase that reaches the end of the period;
+               // false: the load goes on and may fill the last batch
     uint64_t seed;
 };
 

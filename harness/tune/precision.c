@@ -46,8 +46,6 @@ struct precision precision_of(const double *values, size_t count)
                  squares = 0;
     size_t n = 0;
 
-    // Take logarithms, because a disturbed run is slower by a factor rather than by a number of
-    // milliseconds.
     for (size_t i = 0; i < count; i++) {
         if (values[i] > 0 && isfinite(values[i]))
             logs[n++] = log(values[i]);

@@ -55,7 +55,7 @@ static enum metric_id metric_of(const struct tune *t)
     return m && strncmp(m->name, "latency.", 8) == 0 ? m->id : METRIC_LATENCY_P99;
 }
 
-// True when the objective is an upper limit of the drawn latency, which is then drawn as a line.
+// True when the objective is an upper limit of the drawn latency. This limit is drawn as a line.
 static bool has_limit(const struct scatter *s)
 {
     const struct expectation *x = s->tune->objective;
@@ -189,9 +189,9 @@ static void put_front(const struct scatter *s, struct buf *out)
     buf_append_str(out, "\"/>");
 }
 
-// Draws a pair's confidence interval. It is known only for the metric that decides, so it is left
-// out when the objective is about another metric than the vertical axis. With fewer than three runs
-// it is left out, too, because it would be far too wide.
+// Draws a pair's confidence interval. It is known only for the metric of the objective, so it is
+// left out when the vertical axis has another metric. With fewer than three runs it is left out,
+// too, because it would be far too wide.
 static void put_interval(
     const struct scatter *s, const struct tune_pair *p, double x, struct buf *out)
 {
@@ -233,8 +233,8 @@ static void put_point(const struct scatter *s, const struct tune_pair *p, struct
         s->tune->simulated ? "simulated" : tune_remark(s->tune, p));
 }
 
-// True when the box lies within the plot, or at most 10 units of the SVG above it, where nothing is
-// drawn, and covers no other box.
+// True when the box covers no other box and lies within the plot. It may reach 10 units of the SVG
+// beyond the upper edge, because nothing is drawn there.
 static bool is_free(const struct labels *l, const struct box *b)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -328,8 +328,8 @@ static void put_labels(const struct scatter *s, struct buf *out)
     struct labels labels = {0};
     const struct tune_pair *pick = tune_recommend(s->tune);
 
-    // What is drawn already takes its place first. The recommended pair's label comes next, and is
-    // tried with narrow letters as well, because it is the most important one.
+    // No label may cover what is drawn already. The label of the recommended pair is the most
+    // important one, so it gets its place first, and is tried with narrow letters as well.
     avoid_drawn(s, &labels);
     if (pick && is_drawn(s, pick) && !put_label(s, pick, LETTER_WIDE, &labels, out))
         (void)put_label(s, pick, LETTER, &labels, out);

@@ -12,8 +12,8 @@
 // machine is too busy.
 static const size_t inconclusive_max = 10;
 
-// Returns the precision of the first values, as many as there were at the latest check
-// (precision_checked). It decides whether more runs follow; later values wait for the next check.
+// Returns the precision by which more runs are decided: that of the first values, as many as there
+// were at the latest check (precision_checked).
 static struct precision precision_at_check(const double *values, size_t count)
 {
     return precision_of(values, precision_checked(count));
@@ -46,8 +46,8 @@ static bool is_beaten(const struct schedule *s, size_t pair)
     for (size_t i = 0; i < s->count; i++) {
         const struct schedule_pair *other = &s->pairs[i];
         struct precision interval = precision_at_check(other->values, other->count);
-        // A pair that loses mail, or misses the objective, cannot be recommended, so it beats no
-        // other pair.
+        // A pair that is broken or misses the objective cannot be recommended, so it beats no other
+        // pair.
         if (i != pair && !other->broken && !misses(s->objective, &interval) &&
             certainly_beats(other, &s->pairs[pair]))
             return true;
@@ -105,7 +105,6 @@ static size_t open_pairs(const struct schedule *s, bool with_runs, struct rng *r
         if (schedule_state(s, i) == SCHEDULE_OPEN && (s->pairs[i].count > 0) == with_runs)
             order[count++] = i;
     }
-    // Shuffle, so that a machine which gets slower in a round does not always slow the same pairs.
     for (size_t i = count; i > 1; i--) {
         size_t k = rng_below(rng, i), swap = order[k];
         order[k] = order[i - 1];

@@ -12,7 +12,7 @@ struct schedule_pair {
     size_t count;
     size_t tried;  // number of runs, including inconclusive ones
     bool left_out; // true: the pair is not to be run
-    bool broken;   // true: some run of the pair broke an invariant
+    bool broken;   // true: some run of the pair broke an invariant that is not about time
 };
 
 struct schedule {
@@ -31,10 +31,10 @@ enum schedule_state {
     SCHEDULE_BEATEN, // another pair certainly has larger batches and a lower p99, and may meet the
                      // objective
     SCHEDULE_MISSES, // the pair certainly misses the objective
-    SCHEDULE_BROKEN, // some run of the pair broke an invariant
+    SCHEDULE_BROKEN,
     SCHEDULE_LEFT_OUT,
-    SCHEDULE_GIVEN_UP, // none of these after runs_max runs, or the machine is too busy for a
-                       // conclusive run
+    SCHEDULE_GIVEN_UP, // the pair was still open after runs_max runs, or the machine is too busy
+                       // for a conclusive run
 };
 
 // Returns the state of a pair; only an open pair is to be run again.

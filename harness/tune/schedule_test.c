@@ -5,6 +5,7 @@
 #include "plan/rng.h"
 #include "tune/precision.h"
 #include "tune/schedule.h"
+#include "tune/tuning.h"
 
 #define RUNS_MAX 40
 
@@ -301,6 +302,25 @@ static void unmeasured_pairs_come_first(void **state)
     }
 }
 
+// Two pairs and a day of time: 20 runs at most of each, and one that counts its round trips.
+static void a_forecast_keeps_to_the_runs_of_a_pair(void **state)
+{
+    static const struct options options;
+    static struct tuning t;
+    struct load_phase load = {.for_ns = NS_PER_S};
+
+    t.options = &options;
+    t.scenario.load = &load;
+    t.scenario.load_count = 1;
+    t.scenario.postgres.provider = (char[]){"local"};
+    t.tune.count = 2;
+    t.repeat = 1;
+    t.within_ns = INT64_C(86400) * NS_PER_S;
+    assert_int_equal(sweep_forecast(&t).runs, 2 * 20 + 2);
+    t.within_ns = 0;
+    assert_int_equal(sweep_forecast(&t).runs, 2 * 1 + 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +337,7 @@ int main(void)
         cmocka_unit_test(broken_and_spoilt_pairs),
         cmocka_unit_test(orders_are_shuffled),
         cmocka_unit_test(unmeasured_pairs_come_first),
+        cmocka_unit_test(a_forecast_keeps_to_the_runs_of_a_pair),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,8 +26,8 @@
 
 // Length of the load in the runs that count round trips: long enough to see how many a batch costs.
 static const int64_t counting_ns = 2 * NS_PER_S;
-static const size_t runs_max = 20; // most runs of a pair, unless --repeat asks for more; more would
-                                   // take too long
+// Most runs of a pair unless --repeat asks for more: further runs would take too long.
+static const size_t usual_runs_max = 20;
 
 struct sweeping {
     struct tuning *tuning;
@@ -130,7 +130,8 @@ static bool read_pair_run(struct tuning *t, const json_t *line, struct err *e)
         recording_fini(&m.recording);
         return false;
     }
-    // If the collector did not deliver everything through the proxy, its round trips stay unknown.
+    // Round trips per token are known only if the collector delivered every token through the
+    // proxy: trips for tokens that were not delivered would count for the others.
     double delivered = m.run.values[METRIC_DELIVERED];
     if (m.counts_trips && delivered > 0 && delivered >= m.run.values[METRIC_EXPECTED])
         m.cost.round_trips = parse_number(line, "trips") / delivered;
@@ -198,9 +199,13 @@ static bool count_round_trips(struct sweeping *s, struct err *e)
     return ok;
 }
 
-// Fills `pairs` with the measurements so far. Returns the input of schedule_round, which chooses
-// the pairs that still need runs; it points to `pairs`. runs_max is the limit on the runs of one
-// pair, but never below --repeat, the least number of runs.
+// Returns the largest number of runs of one pair. It is never below --repeat, the least number.
+static size_t runs_max(const struct tuning *t)
+{
+    return (size_t)t->repeat > usual_runs_max ? (size_t)t->repeat : usual_runs_max;
+}
+
+// Fills `pairs` with the measurements so far. Returns their schedule, which borrows `pairs`.
 static struct schedule make_schedule(const struct tuning *t, struct schedule_pair *pairs)
 {
     for (size_t i = 0; i < t->tune.count; i++) {
@@ -212,7 +217,7 @@ static struct schedule make_schedule(const struct tuning *t, struct schedule_pai
         .objective = t->tune.objective,
         .precision = t->options->tune.precision,
         .runs_min = (size_t)t->repeat,
-        .runs_max = (size_t)t->repeat > runs_max ? (size_t)t->repeat : runs_max};
+        .runs_max = runs_max(t)};
 }
 
 // True when a run of this pair may begin: the pair has fewer runs than it needs at least, or the
@@ -225,8 +230,8 @@ static bool has_time(const struct sweeping *s, const struct schedule *plan, size
            used_ns + s->longest_ns <= s->tuning->within_ns;
 }
 
-// Makes one round of the open pairs, as far as the time allows. *any: a run was made. False when a
-// run could not be made, or after a signal.
+// Makes one round of the open pairs, as far as the time allows. Sets *any to whether a run was
+// made. False when a run could not be made, or after a signal.
 static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err *e)
 {
     struct tuning *t = s->tuning;
@@ -272,9 +277,9 @@ static bool any_measured(const struct tuning *t)
     return tried > 0;
 }
 
-// Makes the rounds of this shard, each with all pairs. The runs of other shards are not known here,
-// so no pair is left out, and there are as many rounds as --repeat says. For the same reason the
-// plan has no measurements, so that every pair is open in each round.
+// Makes the rounds of this shard. The runs of other shards are not known here, so this shard's own
+// runs must not decide which pairs need more. So there are as many rounds as --repeat says, and the
+// plan has no measurements: every pair is open in each round.
 static bool run_shard(struct sweeping *s, struct err *e)
 {
     struct tuning *t = s->tuning;
@@ -350,9 +355,7 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
     return left;
 }
 
-// Prints how long the runs that the record lacks will take, and how much disk they need. The rounds
-// are as many as --repeat says, or as fit into --within if these are more.
-static void print_sweep_forecast(const struct tuning *t)
+struct forecast sweep_forecast(const struct tuning *t)
 {
     int64_t load_ns = 0;
     size_t pairs = 0, rounds = (size_t)t->repeat;
@@ -365,15 +368,14 @@ static void print_sweep_forecast(const struct tuning *t)
     int64_t round_ns = (int64_t)pairs * (load_ns + SUITE_OVERHEAD_NS);
     // The time limit does not hold for a shard, which makes all its rounds.
     if (!t->options->shard.of && pairs > 0 && t->within_ns > (int64_t)rounds * round_ns)
-        rounds = (size_t)(t->within_ns / round_ns);
+        rounds = (size_t)clock_min(t->within_ns / round_ns, (int64_t)runs_max(t));
     int servers = forecast_servers(&t->scenario);
     uint64_t tokens = (uint64_t)(model_rate(&t->model) * (double)load_ns / NS_PER_S);
     forecast_add(&f, runs_left(t, COUNTING_ROUND + 1, rounds), load_ns, tokens, servers);
     // Each pair has one more run, through the proxy, to count its round trips. Its tokens are
     // few, and are left out: 0.
     forecast_add(&f, runs_left(t, COUNTING_ROUND, 1), clock_min(load_ns, counting_ns), 0, servers);
-    if (f.runs > 0 && !t->options->quiet)
-        forecast_tell(&f, "run", "runs");
+    return f;
 }
 
 // Makes all runs that the record lacks, those of this shard or of the whole work, and finishes the
@@ -382,7 +384,9 @@ static bool make_runs(struct tuning *t, struct err *e)
 {
     struct sweeping s = {
         .tuning = t, .shared = shared_fits(&t->scenario), .began_ns = clock_now_ns()};
-    print_sweep_forecast(t);
+    struct forecast f = sweep_forecast(t);
+    if (f.runs > 0 && !t->options->quiet)
+        forecast_tell(&f, "run", "runs");
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));
@@ -408,8 +412,8 @@ static bool read_recorded(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Opens the record of the sweep's runs. tune.gaps is the record's text about missing shards, which
-// the table shows.
+// Opens the record of the sweep's runs. tune.gaps is the record's text about missing shards, with
+// which the recommendation begins.
 static bool open_sweep_record(struct tuning *t, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
@@ -428,8 +432,8 @@ bool sweep(struct tuning *t, struct err *e)
         open_sweep_record(t, e) && read_recorded(t, e) && (t->record.merged || make_runs(t, e));
 
     t->tune.interrupted = !ok && interrupt_signal();
-    // After a signal, recommend a pair by the runs made so far. The recommendation says on what it
-    // rests.
+    // After a signal, a pair can be recommended by the runs made so far. The recommendation says on
+    // what it rests.
     if (t->tune.interrupted)
         ok = any_measured(t) || err_set(e, ERR_INTERRUPTED,
                                     "tune was interrupted before the first pair was measured, so "

@@ -1,8 +1,8 @@
 // Compares pairs, and recommends one. Pure.
 //
-// Larger batches are paid for with latency. The pairs that no other pair beats in both are on the
-// front. tune.h says which pair is recommended. A weighted sum of both is not used, because its
-// weights would have to say what a millisecond is worth to the user.
+// Larger batches are paid for with latency. The pairs that no other pair beats in batch size and
+// p99 are on the front. tune.h says which pair is recommended. A weighted sum of batch size and p99
+// is not used, because its weights would have to say what a millisecond is worth to the user.
 #include "tune/tune.h"
 
 #include <math.h>
@@ -67,7 +67,8 @@ void tune_judge(struct tune *t)
         const struct expectation *x = t->objective;
         p->meets = !x || tune_holds(x, p->values[metric_find(x->metric)->id]);
         p->on_front = is_usable(p);
-        // A pair that can never be recommended is on no front, and keeps no other pair off it.
+        // A pair that is not usable is not on the front, and keeps no other pair off it. One that
+        // misses the objective can be on it.
         for (size_t k = 0; k < t->count; k++)
             p->on_front = p->on_front && !(is_usable(&t->pairs[k]) && dominates(&t->pairs[k], p));
     }
@@ -191,7 +192,7 @@ const char *tune_remark(const struct tune *t, const struct tune_pair *p)
     if (p->left_out)
         return "left out by the model";
     if (!gave_result(p))
-        return t->interrupted && p->runs == 0 ? "not run" : "inconclusive";
+        return p->runs == 0 ? "not run" : "inconclusive";
     if (p == tune_recommend(t))
         return "take this";
     if (!p->meets)
@@ -251,8 +252,8 @@ static bool longer_timeout_failed(
 }
 
 // Suggests a longer timeout that the grid does not have. A token waits for its line at most until
-// the timeout, so the timeout may grow by as much as the measured latency is below the objective,
-// up to an hour, which is the longest timeout that a scenario may have.
+// the timeout. So the timeout may grow by as much as the measured latency is below the objective. A
+// scenario's timeout is one hour at most.
 static void print_longer_timeout(const struct tune *t, const struct tune_pair *p, struct buf *out)
 {
     const struct expectation *x = t->objective;
@@ -264,8 +265,8 @@ static void print_longer_timeout(const struct tune *t, const struct tune_pair *p
     if (!m || m->unit != UNIT_MS || x->comparison[0] != '<' || full)
         return;
     double worst = p->judged.count >= 3 ? p->judged.high : p->values[m->id];
-    // 1 ns less, because an objective with < excludes the bound itself; then down to whole 10 ms.
-    // fmax also turns NaN, an unknown figure, into 0.
+    // Stay 1 ns below the bound, because an objective with < excludes it; then round down to whole
+    // 10 ms. fmax turns NAN, an unknown figure, into 0.
     double bound_ns = fmax(0, (double)p->timeout_ns + (x->value - worst) * NS_PER_MS - 1);
     int64_t longer_ns = (int64_t)fmin(bound_ns, (double)hour_ns);
     longer_ns -= longer_ns % step_ns;
@@ -287,8 +288,8 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     print_longer_timeout(t, p, out);
-    // A sweep may not have run all pairs, and one of the others may have larger batches, as may one
-    // that broke an invariant. A simulation covers all pairs.
+    // A broken pair, or one that was not run, may have larger batches: the text about a sweep
+    // leaves both out. A simulation covers all pairs and breaks nothing.
     if (!larger) {
         const char *none = t->simulated ? "No pair sends fewer lines.\n"
                                         : "No sound pair that was run sends fewer lines.\n";
@@ -324,8 +325,8 @@ static void print_left_out(const struct tune *t, struct buf *out)
             left_out, t->count);
 }
 
-// Says that no pair meets the objective, and how many pairs gave a result. A pair that meets it and
-// breaks an invariant may be among them.
+// Says that no pair meets the objective, and how many pairs gave a result. If some are broken, it
+// says "without breaking an invariant", because these may meet the objective.
 static bool print_missed(const struct tune *t, struct buf *out)
 {
     size_t results = 0;

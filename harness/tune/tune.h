@@ -22,17 +22,15 @@ struct tune_pair {
     struct tune_cost cost;   // medians over the pair's runs
     struct precision judged; // precision of the objective's metric, or of latency.p99
     size_t runs, inconclusive;
-    const char *state;                           // state of the pair in the schedule, in words,
-                                                 // which tells why it was run no more; NULL when it
-                                                 // was simulated
+    const char *state;                           // state in the schedule, in the words of
+                                                 // schedule_state_name; NULL when it was simulated
     double model_p50_ms, model_tokens_per_batch; // figures of the model; NAN: no model
     double model_p50_off, model_tokens_off;      // relative errors of the model (0.1: 10% too
                                                  // high); NAN: no model
     bool left_out;                               // true: the model prefers other pairs, so this one
                                                  // is not run
-    bool broken;                                 // true: a run broke an invariant that is no mere
-                                                 // promise about time, so the pair is never
-                                                 // recommended
+    bool broken;                                 // true: a run broke an invariant that is not about
+                                                 // time, so the pair is never recommended
     bool meets;                                  // true: the pair meets the objective
     bool on_front;                               // true: no other pair has larger batches and a
                                                  // lower p99
@@ -56,7 +54,7 @@ struct tune {
                                          // change that
 };
 
-// Decides for each pair whether it meets the objective and is on the front.
+// Sets `meets` and `on_front` of each pair.
 void tune_judge(struct tune *t);
 
 // True when the value `got` meets the objective. NAN never does.
@@ -76,11 +74,11 @@ void tune_leave_out(struct tune *t, size_t keep);
 // known.
 bool tune_has_result(const struct tune *t);
 
-// True when there were runs, and every pair that was run broke an invariant or came to no result.
+// True when a pair broke an invariant, and every other pair did so, too, or gave no result.
 bool tune_all_broken(const struct tune *t);
 
 // Prints the recommendation: whether runs are missing, which pair to take and why, what larger
-// batches would cost, and whether the load fits the budget. That it does not fit is said first.
+// batches would cost, and whether the load fits the budget. If it does not, this comes first.
 bool tune_print_recommendation(const struct tune *t, struct buf *out);
 
 // Prints the median and the largest error of the model against the measurements; nothing when no

@@ -45,7 +45,7 @@ static bool add_pair(struct tuning *t, const char *timeout, struct err *e)
     t->tune.count++;
     if (!units_duration(timeout, &p->timeout_ns, e))
         return err_prefix(e, "--timeout");
-    // No scenario may have a longer timeout. The model can compute any.
+    // A scenario's batch timeout is one hour at most. The model takes any.
     return t->options->tune.model || p->timeout_ns <= 3600 * NS_PER_S ||
            err_set(e, ERR_USAGE, "--timeout takes up to 1h, not '%s'", timeout);
 }
@@ -104,8 +104,8 @@ static bool read_budget(struct tuning *t, struct err *e)
            (t->budget_per_s > 0 || err_set(e, ERR_USAGE, "--budget must be more than 0/s"));
 }
 
-// Rewrites an error about the objective so that it names --for: load_scenario passes the objective
-// on as --set expect..., and the parser's error names that. Any other error stays as it is. Always
+// Rewrites an error about the objective so that it names --for. The parser's error names --set
+// expect..., as which load_scenario passes the objective on. Any other error stays as it is. Always
 // returns false.
 static bool blame_objective(const char *set, struct err *e)
 {
@@ -196,8 +196,8 @@ static bool check_repeat(const struct options *o, struct err *e)
                o->repeat);
 }
 
-// Without --model, refuses options that only the model would follow, because the runs and the model
-// that is compared with them must have the same load.
+// Without --model, refuses the options of the model. The runs do not follow them, and without these
+// options the model that is compared with the runs has their load.
 static bool check_model_options(const struct options *o, struct err *e)
 {
     const struct {
@@ -311,8 +311,8 @@ static bool read_trace(struct tuning *t, struct err *e)
     return true;
 }
 
-// Reads a load such as "1s/9s", what follows "on-off:": in turn, one second with all the tokens
-// that the rate (tokens per second) asks for in ten seconds, and nine seconds without any.
+// Reads what follows "on-off:", such as "1s/9s": bursts of one second with pauses of nine seconds.
+// A burst has all the tokens of these ten seconds at `rate` (tokens per second).
 static bool read_on_off(struct tuning *t, const char *text, double rate, struct err *e)
 {
     struct load_phase *on = &t->arrivals[0], *off = &t->arrivals[1];

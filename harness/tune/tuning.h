@@ -2,6 +2,7 @@
 #pragma once
 
 #include "options/options.h"
+#include "report/forecast.h"
 #include "scenario/scenario.h"
 #include "shards/shard_record.h"
 #include "tune/model.h"
@@ -42,3 +43,7 @@ MUST_USE bool tuning_model(struct tuning *t, struct err *e);
 // Runs each pair until enough is known about it, and fills in its figures. After a signal it fills
 // in the figures of the runs made so far; false with ERR_INTERRUPTED if there are none.
 MUST_USE bool sweep(struct tuning *t, struct err *e);
+
+// Forecasts the runs that the record lacks: as many rounds as --repeat says, or as fit into
+// --within if these are more, but no more than a pair may have runs.
+struct forecast sweep_forecast(const struct tuning *t);
