@@ -70,12 +70,12 @@ static void tell_progress(struct field_run *f, size_t row, const struct experime
     size_t left = f->planned > f->done ? f->planned - f->done : 0;
     outcome_tell(&seen, &f->manners[row].terms, text, sizeof text);
     fprintf(stderr, "%zu/%zu %s, %s, seed %d: %s; %.0f min left\n", f->done, f->planned, x->subject,
-        x->question->title, x->seed, seen.missed ? "no target" : text,
+        x->question->title, x->seed, text,
         ceil((double)f->spent_ns / (double)f->runs * (double)left / 60 / NS_PER_S));
 }
 
-// Adds the answer of a run that this call made to the shard's record. The path of the result folder
-// is written relative to --out.
+// Adds the answer of a run that was made just now to the shard's record. The path of the result
+// folder is written relative to --out.
 static bool record_answer(struct field_run *f, size_t row, const struct experiment *x,
     const struct answer *answer, struct err *e)
 {

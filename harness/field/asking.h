@@ -1,4 +1,4 @@
-// Puts one question to one subject of the table, and writes into its cell what came of it.
+// Puts one question to one subject of the table, and says what an answer means.
 #pragma once
 
 #include "field/cells.h"
@@ -15,17 +15,17 @@ bool asking_possible(const struct field_run *f, size_t row);
 struct experiment asking_experiment(
     struct field_run *f, size_t row, const struct question *q, int seed);
 
-// Finds the stored answer, or makes the run. A run that was not planned, because an earlier run
-// went badly or a rate is searched, adds to the number of planned runs. False when the run could
-// not be made.
+// Finds the stored answer, or makes the run. False when the run could not be made. `planned` false:
+// plan_runs could not foresee the run, so f->planned grows by one.
 MUST_USE bool asking_answer(struct field_run *f, size_t row, const struct experiment *x,
     bool planned, struct answer *answer, struct err *e);
 
 // Returns what an answer says about its question.
 struct seen answer_seen(const struct answer *a, const struct question *q);
 
-// True when no job was lost or left over after the load. A doubted number of lost jobs (NAN) does
-// not pass; for queues without a query for what is left, that number does not count.
+// True when no job was lost or left over after the load. False when the run doubts its number of
+// lost jobs (NAN). A queue that cannot be asked for the jobs that are left (NAN) counts as having
+// none.
 bool answer_keeps_up(const struct answer *a);
 
 // True when the subject kept up with the load, and p99 was below a limit.

@@ -24,7 +24,7 @@
 
 #define PACE_LEAST 12     // no lower rate is tried as a pace
 #define ROUNDS 3          // number of paced runs, whose medians are shown
-#define PACED_P99_MS 2000 // a paced run with a p99 from here on does not count as sustained
+#define PACED_P99_MS 2000 // a paced run is sustained only with a p99 below this
 #define CLAIM_MOST_S 60   // longest claim that a run can outlast
 
 #define SEEDS 10 // runs of a cell in which a run broke a promise
@@ -86,7 +86,7 @@ static bool find_pace(struct field_run *f, size_t row, struct err *e)
     return true;
 }
 
-// Fills in the row's cells of the load without a fault with the medians of `count` rounds.
+// Fills in the row's speeds without a fault: the medians of `count` rounds.
 static void show_paced(struct field_run *f, size_t row, struct answer *rounds, size_t count)
 {
     static const struct {
@@ -113,8 +113,8 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
     }
 }
 
-// Makes the rounds of the paced run from the second on, then shows the medians of all rounds. The
-// first round was made before for all subjects, to find their pace.
+// Makes the rounds of the paced run from the second on, then shows the medians of all rounds.
+// find_pace has made the first round.
 static bool ask_rounds(struct field_run *f, struct err *e)
 {
     const int rounds = f->options->field.quick ? 1 : ROUNDS;
@@ -174,21 +174,20 @@ static const char *why_not_asked(const struct field_run *f, size_t row, const st
 }
 
 // True when a cell wants a run with this seed: --repeat asks for it, or an earlier run broke a
-// promise, or its answer is stored, as by an earlier command that asked for more seeds.
+// promise, or the answer is stored (an earlier command may have asked for more seeds).
 static bool wants_seed(struct field_run *f, size_t row, const struct question *q, int seed,
     const struct outcome *outcome)
 {
     const struct experiment x = asking_experiment(f, row, q, seed);
     int wanted = f->options->repeat > 1 ? f->options->repeat : 1;
+    int when_broken = f->options->field.quick ? SEEDS_QUICK : SEEDS;
     struct answer stored;
 
     // A fault that finds no target in this queue finds none with another seed.
     if (outcome->missed && outcome->judged == 0)
         return false;
-    if (outcome->broken > 0 && !f->options->field.quick && wanted < SEEDS)
-        wanted = SEEDS;
-    else if (outcome->broken > 0 && wanted < SEEDS_QUICK)
-        wanted = SEEDS_QUICK;
+    if (outcome->broken > 0 && wanted < when_broken)
+        wanted = when_broken;
     return seed <= wanted || find_stored_answer(f, &x, &stored);
 }
 
@@ -225,7 +224,8 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
     // A cell without a broken promise does not list its seeds.
     if (outcome.broken == 0)
         c->told[0] = '\0';
-    // Where a run could not be made, those with earlier seeds tell, if any was judged.
+    // If the last run could not be made, the cell shows the runs before it. If none of these was
+    // judged, it keeps the note of the failure.
     if (made || outcome.judged > 0)
         outcome_cell(&outcome, terms, c);
     return goes_on;
@@ -302,8 +302,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     return left;
 }
 
-// Counts the planned runs of all subjects, and tells about how long the runs will take that are
-// still to be made.
+// Counts the planned runs of all subjects, and forecasts those that have no stored answer.
 static void plan_runs(struct field_run *f)
 {
     // --verdicts wants no speeds, so its only round is the one that finds the pace.

@@ -10,8 +10,7 @@
 struct manner {
     int rate;    // jobs a second that the subject sustains while no fault is injected; 0: it does
                  // not sustain even the lowest rate that is tried
-    int drain_s; // time that the subject has after the load to finish its jobs and retries, as long
-                 // as a run can wait for that
+    int drain_s; // time after the load, in which the subject can finish its jobs and retries
     int claim_s; // how long a job belongs to the worker that took it; 0: for ever
     struct terms terms;
     bool unreachable; // true: a run without a fault could not be made, so nothing more is asked

@@ -50,8 +50,8 @@ static void collect_sets(const struct experiment *x, struct sets *s)
     add_set(s, "expect={}");
     add_set(s, "drain=%ds", drain_s);
     add_set(s, "recovery_limit=%ds", drain_s);
-    // The verdicts judge no times. But the gates' limits on the harness itself grow with the slack,
-    // and with a short one, runs on a busy machine would be inconclusive.
+    // No cell of the table depends on the slack. But it also widens the gates (limits on the
+    // harness itself): with a short slack, runs on a busy machine would be inconclusive.
     add_set(s, "slack=3s");
     for (size_t i = 0; i < QUESTION_SETS_MAX && x->question->sets[i]; i++)
         s->items[s->count++] = x->question->sets[i];
@@ -105,8 +105,8 @@ static double ms_of(int64_t ns)
     return ns == CLOCK_NEVER ? NAN : (double)ns / (double)NS_PER_MS;
 }
 
-// Reads what the harness saw of the handlers that it told how to end. Without a job that came again
-// or was tried again, the times between are NAN.
+// Reads what the harness saw of the handlers that it told how to end. Without a job that came
+// again, rerun_ms is NAN; without one that was tried again, both gaps are.
 static void read_handlers(struct answer *a, const struct run_outcome *outcome)
 {
     const struct handlers *h = &outcome->handlers;
@@ -212,8 +212,8 @@ static bool run_question(
     struct sets all;
 
     collect_sets(x, &all);
-    // The run takes only the places of the server and the results from the caller, because the
-    // command in the table, with --postgres if need be, must repeat the run.
+    // Drop the caller's changes and seed: the table shows the command that repeats this run, and
+    // it has only the changes in `all`.
     own.run.subject = x->subject;
     own.sets = all.items;
     own.set_count = all.count;

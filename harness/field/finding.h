@@ -39,8 +39,7 @@ struct field_finding {
     int state;         // enum finding_state
     char *first_bad;   // the first version that is known to have the defect
     char *last_tested; // the newest version that was tried
-    char *fixed_in;    // the first version that is known not to have it any more; FINDING_NONE: no
-                       // such version
+    char *fixed_in;    // the first version that is known to be free of it, or FINDING_NONE
     char *tracker;     // the address of the issue; FINDING_NONE: there is none
     char *quote, *url; // the promise that the defect breaks: words of the documentation, and their
                        // address
@@ -50,8 +49,8 @@ struct field_finding {
     char *text; // the Markdown after the front matter
 };
 
-// Loads a finding by its id. False with ERR_USAGE when the file is wrong, which says where, or when
-// there is no such finding.
+// Loads a finding by its id. False with ERR_USAGE when there is no such finding, or when its file
+// is wrong; the error's text says where.
 MUST_USE bool finding_load(struct field_finding *f, const char *id, struct err *e);
 void finding_fini(struct field_finding *f); // accepts a zeroed struct
 

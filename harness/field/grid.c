@@ -20,7 +20,7 @@ void grid_fini(struct grid *g)
     *g = (struct grid){0};
 }
 
-// Appends the version that was judged, and the newest release if that cannot be installed.
+// Appends the version that was judged; if it is Debian's older one, also the newest release.
 static void grid_version(const struct grid_row *r, struct buf *out)
 {
     const char *newest = r->manifest.newest;
@@ -116,7 +116,7 @@ static void markdown_conviction(
     const struct grid *g, const struct grid_row *r, size_t c, struct buf *out)
 {
     buf_printf(out, "\n### %s %s: %s\n\n", r->name, r->version, g->titles[c]);
-    // Say it when a newer version was not tried, because that may have mended the defect.
+    // A newer version may have mended the defect, so say that it was not tried.
     if (r->manifest.newest && strcmp(r->manifest.newest, MANIFEST_NONE) != 0)
         buf_printf(out, "In Debian's version; %s was not tried.\n\n", r->manifest.newest);
     buf_printf(out, "- %s\n- seen: %s\n", r->cells[c].text, r->cells[c].told);
@@ -201,7 +201,7 @@ void grid_markdown(const struct grid *g, struct buf *out)
         "# The field\n\n%s, %s, PostgreSQL %s, %s. harness/field/README.md explains the columns "
         "and the words. Interest: mailroom is our own collector, so it stands last.\n",
         g->when, g->program, g->postgres[0] ? g->postgres : "not started", g->machine);
-    // Say it before the table, because a row that lacks answers looks like one that passed.
+    // What is missing stands before the table: a row without answers looks like one that passed.
     if (g->gaps && *g->gaps)
         buf_printf(out, "\nIncomplete: %s.\n", g->gaps);
     markdown_table(g, 0, verdicts, false, out);

@@ -66,8 +66,8 @@ static bool may_judge(const struct seen *s, const struct terms *t)
     return s->judged && !(t->retry_s > 0 && waiting > 0 && isnan(s->taken));
 }
 
-// True when this run breaks a promise: a figure is above 0 that the queue promises against, beyond
-// what it documents.
+// True when this run breaks a promise: there are lost jobs, exits or the like against a promise,
+// and more than the queue documents.
 static bool outcome_convicts(const struct seen *s, const struct terms *t)
 {
     for (enum figure f = 0; may_judge(s, t) && !s->missed && f < FIGURE_KINDS; f++) {
@@ -82,7 +82,8 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
     const char *before = "";
 
     if (!outcome_convicts(s, t)) {
-        append_words(text, size, "%s", may_judge(s, t) ? "kept" : "inconclusive");
+        const char *unbroken = may_judge(s, t) ? "kept" : "inconclusive";
+        append_words(text, size, "%s", s->missed ? "no target" : unbroken);
         return;
     }
     for (enum figure f = 0; f < FIGURE_KINDS; f++) {
@@ -210,8 +211,8 @@ static enum cell_mark tell_unbroken(const struct outcome *o, const struct terms 
 static void tell_attempts(const struct seen *s, char *text, size_t size)
 {
     append_words(text, size, "; %.0f attempt%s", s->attempts, s->attempts > 1 ? "s" : "");
-    // Gaps that differ by less than the printed 0.1 s are shown as one number. Without a gap (NAN),
-    // each attempt after the first followed a death, or another one that still ran.
+    // Gaps that differ by less than the printed 0.1 s are shown as one number. There is no gap
+    // (NAN) when no attempt ended by failing before the next one began.
     if (s->attempts > 1 && s->gap_max_ms - s->gap_min_ms < 100)
         append_words(text, size, ", %.1f s apart", s->gap_max_ms / 1000);
     else if (s->attempts > 1 && !isnan(s->gap_max_ms))

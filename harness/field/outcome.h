@@ -74,12 +74,12 @@ struct outcome {
         .recovery_ms = NAN, .asks = ASKS_RECOVERY                                                  \
     }
 
-// Appends to `text` what broke promises in one run, such as "2 exits"; if nothing did, "kept" or
-// "inconclusive".
+// Appends to `text` what broke promises in one run, such as "2 exits"; if nothing did, "kept",
+// "inconclusive" or "no target".
 void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_t size);
 
-// Adds a run to the outcome of its cell. One that was not judged changes nothing, one whose fault
-// found no target only sets `missed`.
+// Adds a run to the outcome of its cell. A run that was not judged changes nothing. A run whose
+// fault found no target only sets `missed`.
 void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t);
 
 // Fills a cell. The text begins with the verdict: kept, broken 7 of 10, as documented, held,

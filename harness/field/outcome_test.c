@@ -184,6 +184,10 @@ static void a_run_tells_only_what_convicts(void **state)
     *text = '\0';
     outcome_tell(&seen, &(struct terms){MOST, 0, NULL}, text, sizeof text);
     assert_string_equal(text, "inconclusive");
+    seen = (struct seen){.judged = true, .missed = true};
+    *text = '\0';
+    outcome_tell(&seen, &(struct terms){MOST, 0, NULL}, text, sizeof text);
+    assert_string_equal(text, "no target");
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 #define KEPT_UP " or more"
 
 // Finds out whether a rate is sustained: no job is lost or left 3 s after the load, and p99 is
-// below a second. Shows the rate in the cell if so. False when the run could not be made.
+// below a second. Such a rate is shown in the cell. False when the run could not be made.
 static bool try_rate(
     struct field_run *f, size_t row, int rate, int seed, bool *sustained, struct err *e)
 {
@@ -26,7 +26,7 @@ static bool try_rate(
     // not hold with a second seed.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
-        // The figure is the rate itself. With EXPERIMENT_RATE, no second one is appended to it.
+        // The figure is the rate itself, so it needs no " at 400/s" behind it: EXPERIMENT_RATE.
         cell_show_figure(c, rate, 0, "/s", EXPERIMENT_RATE);
     } else if (rate == RATE_LEAST && answer_keeps_up(&a)) {
         // A queue that polls once a second keeps up at this rate although its p99 is above a
@@ -38,28 +38,39 @@ static bool try_rate(
     return true;
 }
 
-// Searches for the highest rate with seed 1: multiplies by four until a rate fails, then halves the
-// gap twice. *good becomes the highest sustained rate, *lower the one sustained before it. Both
-// must be 0 at first, and stay 0 if there is none. False when a run could not be made.
-static bool search_rate(struct field_run *f, size_t row, int *good, int *lower, struct err *e)
-{
-    int bad = RATE_MOST * 4; // the lowest rate that failed; none from RATE_MOST * 4 on is tried
-    bool sustained = true;
+struct rate_search {
+    int good;  // the highest sustained rate; 0: none
+    int lower; // the rate that was sustained before `good`; 0: none
+    int bad;   // the lowest rate that failed, or one that is too high to be tried
+};
 
-    for (int rate = RATE_LEAST; sustained && rate <= RATE_MOST; rate *= 4) {
-        if (!try_rate(f, row, rate, 1, &sustained, e))
+// Tries a rate with seed 1 and takes what came of it into the search.
+static bool narrow_rates(
+    struct field_run *f, size_t row, int rate, struct rate_search *s, struct err *e)
+{
+    bool sustained = false;
+
+    if (!try_rate(f, row, rate, 1, &sustained, e))
+        return false;
+    if (sustained)
+        *s = (struct rate_search){.good = rate, .lower = s->good, .bad = s->bad};
+    else
+        s->bad = rate;
+    return true;
+}
+
+// Searches for the highest rate: multiplies by four until a rate fails, then halves the gap twice.
+// False when a run could not be made.
+static bool search_rate(struct field_run *f, size_t row, struct rate_search *s, struct err *e)
+{
+    *s = (struct rate_search){.bad = RATE_MOST * 4};
+    for (int rate = RATE_LEAST; rate < s->bad; rate *= 4) {
+        if (!narrow_rates(f, row, rate, s, e))
             return false;
-        // fill_rate needs the lower rate if the highest one fails with another seed.
-        *lower = sustained ? *good : *lower;
-        // The rate is the highest good one so far, or else the lowest bad one.
-        *(sustained ? good : &bad) = rate;
     }
-    for (int i = 0; *good > 0 && i < 2; i++) {
-        int rate = *good + (bad - *good) / 2;
-        if (!try_rate(f, row, rate, 1, &sustained, e))
+    for (int i = 0; s->good > 0 && i < 2; i++) {
+        if (!narrow_rates(f, row, s->good + (s->bad - s->good) / 2, s, e))
             return false;
-        *lower = sustained ? *good : *lower;
-        *(sustained ? good : &bad) = rate;
     }
     return true;
 }
@@ -69,20 +80,19 @@ static bool search_rate(struct field_run *f, size_t row, int *good, int *lower, 
 static bool fill_rate(struct field_run *f, size_t row, struct err *e)
 {
     struct cell *c = cell_of_speed(f, row, SPEED_RATE);
-    int good = 0, lower = 0;
+    struct rate_search s;
     bool confirmed = true;
 
-    if (!search_rate(f, row, &good, &lower, e) ||
-        (good > 0 && !try_rate(f, row, good, 2, &confirmed, e)))
+    if (!search_rate(f, row, &s, e) || (s.good > 0 && !try_rate(f, row, s.good, 2, &confirmed, e)))
         return cell_note_failure(c, e);
-    if (!confirmed && lower > 0 && !try_rate(f, row, lower, 2, &confirmed, e))
+    if (!confirmed && s.lower > 0 && !try_rate(f, row, s.lower, 2, &confirmed, e))
         return cell_note_failure(c, e);
     // No rate counts: none was sustained, or none with both seeds. If the queue at least kept up at
     // the lowest rate, the cell says so. Otherwise all that is known is an upper bound.
-    if ((good == 0 || !confirmed) && !strstr(c->text, KEPT_UP)) {
+    if ((s.good == 0 || !confirmed) && !strstr(c->text, KEPT_UP)) {
         c->command[0] = '\0';
         c->mark = CELL_FIGURE;
-        snprintf(c->text, sizeof c->text, "below %d/s", good == 0 ? RATE_LEAST : good);
+        snprintf(c->text, sizeof c->text, "below %d/s", s.good == 0 ? RATE_LEAST : s.good);
     }
     return true;
 }

@@ -183,8 +183,8 @@ static double count_not_done(const struct run_outcome *outcome)
 }
 
 // The run's verdict alone is no answer, because the run may break another promise than the one of
-// the finding. A metric that the run itself doubts is a doubt here, too, unless another one shows
-// it.
+// the finding. A metric that the run itself doubts is a doubt here, too, unless another metric
+// shows the finding.
 enum shown finding_shown(const struct field_finding *f, const struct run_outcome *outcome,
     const json_t *figures, char *text, size_t size)
 {

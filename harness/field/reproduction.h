@@ -12,8 +12,8 @@ enum shown { SHOWN_NOTHING, SHOWN_FINDING, SHOWN_DOUBT };
 
 // Returns whether a run shows the finding: one of its `breaks` is above zero in `figures` (the
 // metrics of result.json), and a log in the run's folder holds the words of `says`. Writes "seen,
-// METRIC N" to text for the first such metric, or the last one if all are in doubt; without any,
-// text stays as it is.
+// METRIC N" to text, for the first such metric that the run does not doubt, or else for the last
+// one. If there is none, text stays as it is.
 enum shown finding_shown(const struct field_finding *f, const struct run_outcome *outcome,
     const json_t *figures, char *text, size_t size);
 

@@ -208,7 +208,8 @@ bool site_write(
     link_runs(root, "own", answers);
     bool ok = write_page(dir, "index.html", "The field: queues on PostgreSQL under faults",
         field_pages_index, root, e);
-    // "few" turns the rows of a page's tables into cards. Only in the index is each row a subject.
+    // "few" turns the rows of a page's tables into cards. Only in the index is each row a subject,
+    // so no other page gets "few".
     json_object_del(root, "few");
     return ok &&
            write_page(
@@ -321,7 +322,7 @@ static void fill_place(struct buf *out, const char *from, const char *to, struct
 
     while ((begin = strstr(from, "{{")) != NULL && begin < to) {
         const char *mark = begin + 2, *end = strstr(mark, "}}"), *after = NULL;
-        const bool section = *mark == '#' || *mark == '^'; // this character is not of the name
+        const bool section = *mark == '#' || *mark == '^'; // the name begins after this character
         char name[NAME_MAX_LEN + 1];
 
         // The templates are a part of the program, so a wrong mark is a bug.
