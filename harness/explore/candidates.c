@@ -16,8 +16,8 @@ void candidate_fini(struct candidate *c)
 
 // Makes the draw with this number and writes its scenario to the folder `draws`. If there are
 // scenarios to start from (bases), the number chooses one of them. False with e->kind == ERR_NONE
-// when the scenario cannot be run, for example because it needs what the collector does not
-// promise; *impossible then says why. The search then leaves this number out.
+// when the draw is invalid: its scenario cannot be run, for example because it needs what the
+// collector does not promise. *impossible then says why.
 static bool draw_candidate(struct exploring *x, uint64_t number, struct candidate *c,
     struct err *impossible, struct err *e)
 {
@@ -76,8 +76,8 @@ static bool next_draw_number(struct exploring *x, uint64_t *number)
     return true;
 }
 
-// Without --draws and numbers in --only there is no last draw, so the search is done when its time
-// is over.
+// There is a last draw only with --draws, or with numbers in --only. Otherwise the search is done
+// when its time is over.
 bool exploring_done(const struct exploring *x)
 {
     if (interrupt_signal())
@@ -87,10 +87,11 @@ bool exploring_done(const struct exploring *x)
     return x->next >= draw_number_count(x) && x->pool_count == 0;
 }
 
-// The search stops after this many invalid draws, because the options hardly allow a valid one.
+// After more than this many invalid draws at one filling of the pool the search stops, because the
+// options hardly allow a valid one.
 #define REFUSED_MAX 500
 
-// Fails because the options allow no valid draw; `why` says why this number is none.
+// Fails because the options allow no valid draw; `why` is the reason for this number.
 static bool refuse_search(uint64_t number, const struct err *why, struct err *e)
 {
     return err_set(e, ERR_USAGE,
@@ -120,9 +121,10 @@ static bool fill_pool(struct exploring *x, struct err *e)
         else if (++refused > REFUSED_MAX)
             return refuse_search(number, &why, e);
     }
-    // The few draws of a shard may all be invalid by chance, but not those of a whole search.
-    if (refused > 0 && x->pool_count == 0 && x->taken == 0 && x->journal.tried == 0 &&
-        x->options->shard.of == 0)
+    // All numbers were invalid, in this call and in earlier ones. Those of a shard are few, so this
+    // may be chance; in a whole search it is not.
+    bool none_valid = x->pool_count == 0 && x->taken == 0 && x->journal.tried == 0;
+    if (refused > 0 && none_valid && x->options->shard.of == 0)
         return refuse_search(number, &why, e);
     return true;
 }

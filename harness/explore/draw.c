@@ -75,7 +75,7 @@ static void write_collector_keys(struct drawing *d, struct rng *rng)
             continue;
         bool is_instances = strcmp(path, "collector.instances") == 0;
         // In cursor mode several collectors need the promise to stand by. Without that promise
-        // (`alone`) such a scenario would only be left out, so it gets one collector.
+        // (`alone`) the draw would be invalid, so it gets one collector.
         if (is_instances && d->limits->alone && d->dequeue == DEQUEUE_CURSOR)
             continue;
         buf_printf(d->out, "  %s: %s\n", path + len, value);
@@ -110,7 +110,7 @@ static void write_env(struct drawing *d, struct rng *rng)
     write_variables(d, rng, "collector.env.", &separator);
     if (d->dequeue == DEQUEUE_LEASED)
         write_variables(d, rng, "leased.env.", &separator);
-    // Other collectors know these variables in leased mode only.
+    // Collectors other than the reference know these variables in leased mode only.
     if (d->dequeue == DEQUEUE_LEASED || d->limits->ours)
         write_variables(d, rng, "ours.env.", &separator);
     buf_append_str(d->out, "}\n");
@@ -293,10 +293,10 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
     repeats = repeats && !only_once && duration_ns(every) > for_ns + 100 * NS_PER_MS;
     if (repeats)
         buf_printf(d->out, ", every: %s", every);
-    // Jitter is a parameter of some verbs. Otherwise it shifts repetitions, each by less than the
-    // time between two, so that their order stays.
-    if (has_jitter &&
-        (verb->params & PARAM_JITTER || (repeats && duration_ns(jitter) < duration_ns(every))))
+    // Some verbs have jitter as a parameter of their own. With any other verb it shifts
+    // repetitions, by less than the time between two, so that their order stays.
+    bool shifts = repeats && duration_ns(jitter) < duration_ns(every);
+    if (has_jitter && (verb->params & PARAM_JITTER || shifts))
         buf_printf(d->out, ", jitter: %s", jitter);
 }
 
@@ -438,8 +438,8 @@ void draw_scenario(
 
     buf_printf(out, "name: draw-%llu\nsummary: Draw %llu of seed %llu.\n",
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
-    // Each draw of a search gets a seed of its own, above 0. Searches with neighbouring seeds share
-    // none of their first million.
+    // Each draw of a search gets a seed of its own, above 0. Two searches with neighbouring seeds
+    // have different seeds for their first million draws.
     buf_printf(
         out, "seed: %llu\n", (unsigned long long)(1 + (seed * 1000003 + number) % 1000000007));
     // A user's scenario is copied as it is, and only its faults are drawn.

@@ -24,8 +24,8 @@ struct draw_limits {
     unsigned dequeues;         // bits 1 << enum dequeue of the modes to draw; 0: DRAW_DEQUEUES
     bool ours;                 // the collector is the reference: it knows the announcement by bell
                                // (postgres.announce), and lanes and a budget in every mode
-    bool alone;                // the collector does not promise to stand by, so in cursor mode
-                               // there is only one
+    bool alone;                // the collector does not promise to stand by, so cursor mode gets
+                               // only one collector
     const char *base;          // YAML that is copied into each draw in place of the drawn
                                // collector, load and limits; NULL: they are drawn
     int64_t base_load_ns;      // length of the load in `base`
@@ -88,8 +88,8 @@ struct profile {
     bool quiet;        // the draw has no faults, because the profile's invariant is judged only
                        // without faults
     bool complete;     // `collector` also sets the mode and the variables
-    int instances;
-    int64_t load_ns;
+    int instances;     // number of collectors, unless `collector` is drawn with another
+    int64_t load_ns;   // length of `load`
     const char *collector, *load; // YAML of these sections; NULL: the section is drawn
     const char *expect;           // YAML line with expectations; NULL: there are none
 };

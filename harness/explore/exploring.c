@@ -5,10 +5,10 @@
 // folder's name contains a hash of this text, and the journal the whole text. So a call with other
 // such options, or with a scenario that was changed, begins another search.
 //
-// Each number stands for one scenario that is drawn at random (a draw). No draw needs more than the
-// collector promises, because such a run would be skipped. A scenario that the user names keeps its
-// collector and settings, but its faults are drawn, its expectations are left out, and its load is
-// shortened to the length of a draw.
+// Each number stands for one scenario that is drawn at random (a draw). Draws are limited to what
+// the collector promises, because a run that needs more would be skipped; --only can ask for it. A
+// scenario that the user names keeps its collector and settings, but its faults are drawn, its
+// expectations are left out, and its load is shortened to the length of a draw.
 #include "explore/exploring.h"
 
 #include "options/locate.h"
@@ -99,7 +99,7 @@ static bool read_promised(const struct exploring *x, int *promises, struct err *
     return ok;
 }
 
-// Limits the draws to what the collector promises, because a draw that needs more is not run.
+// Limits the draws to what the collector promises.
 static bool limit_draws(struct exploring *x, struct err *e)
 {
     struct draw_limits *limits = &x->limits[0];
@@ -226,7 +226,7 @@ static void shorten_load(struct scenario *s)
     }
 }
 
-// Refuses recorded arrivals: their file does not lie beside the draws, so no draw could be loaded.
+// Refuses recorded arrivals: a draw lies in another folder than their file, so it would not load.
 static bool refuse_traces(const struct scenario *s, const char *path, struct err *e)
 {
     for (size_t i = 0; i < s->load_count; i++) {

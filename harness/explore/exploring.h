@@ -6,7 +6,7 @@
 #include "options/options.h"
 #include "run/run_pool.h"
 
-// At most this many draws wait. Mostly, the one that adds most to the coverage is run next.
+// At most this many draws wait; exploring_next chooses among them.
 #define EXPLORING_WINDOW 16
 #define EXPLORING_BASES_MAX 64
 #define EXPLORING_SUSPECTS_MAX 200
@@ -44,7 +44,7 @@ struct exploring {
     uint64_t seed;
     int jobs;
     int64_t began_ns, deadline_ns;
-    struct overrides sets;                          // the overrides of the options, but for --seed
+    struct overrides sets;                          // the overrides of the options without --seed
     bool wanted[METRIC_COUNT];                      // a draw is investigated only if it breaks one
                                                     // of these invariants
     struct draw_limits limits[EXPLORING_BASES_MAX]; // one for each base; without bases, only the
@@ -99,9 +99,9 @@ MUST_USE bool exploring_path(
 // and then joined with an equal failure if there is one. The search calls these functions between
 // its runs.
 
-// Adds a draw that broke something. False when it is not investigated, because a known failure
-// explains all that it broke or the list is full; its files are then needed no more. `folder` holds
-// the draw's result, `example` tells in words what went wrong.
+// Adds a draw that broke something. `folder` holds the draw's result, `example` tells in words what
+// went wrong. False when the draw is not investigated, because a known failure explains all that it
+// broke or the list is full; its files are then needed no more.
 bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example);
 

@@ -113,7 +113,7 @@ static void print_failure(const struct page *p, const struct failure *f, struct 
     struct buf command FREED_BY(buf_fini) = BUF_INIT((size_t)4 * PATH_MAX);
 
     tried_broken_text(f->broken, broken, sizeof broken);
-    // The name may be the broken invariant alone, which is not to be said twice.
+    // The name may be the broken invariant alone; do not print it twice.
     bool same = strcmp(f->name, broken) == 0;
     buf_printf(out,
         "<h2 class=\"violated\">%s%s%s</h2>\n<p>%s mode, found after %.0f s (draw %llu). ", f->name,
@@ -212,7 +212,8 @@ static void print_pairs(const struct page *p, struct buf *out)
     buf_append_str(out, "</table>");
 }
 
-// Prints for each fault how often it took effect in each mode.
+// Prints for each fault how often it took effect in each mode. To compare with, the first row has
+// the number of draws in each mode.
 static void print_modes(const struct page *p, struct buf *out)
 {
     const struct coverage *c = &p->journal->coverage;
@@ -228,8 +229,6 @@ static void print_modes(const struct page *p, struct buf *out)
         if (!is_verb_covered(p, v))
             continue;
         buf_printf(out, "<tr><td>%s", verbs[v].name);
-        // The first row has the number of draws in each mode, with which these counts are to be
-        // compared.
         for (int m = 0; m < MODES; m++)
             print_count_cell(out, c->modes[m][v]);
         buf_append_str(out, "</tr>");

@@ -114,12 +114,12 @@ bool journal_explains(const struct journal *j, const struct tried *t)
     return explained_by(j->found, j->found_count, t);
 }
 
-// Joins a failure `more` with the one of the same name that the list has already. There may be two,
-// because a draw is investigated unless a failure that is known by then explains it.
+// Joins `more`, the failure of a later draw, with `known`, which has the same name but does not
+// explain that draw: mostly because it could not be repeated.
 static void join_failures(struct failure *known, const struct failure *more)
 {
-    // Add up the further runs only until one has failed again. From then on the failure explains
-    // later draws, and how many of these are investigated all the same depends on the shards.
+    // Once a further run has failed again, `known` explains later draws. How many of these are
+    // investigated all the same depends on the shards, so their runs must not change the counts.
     if (known->confirmed == 0) {
         known->confirmed += more->confirmed;
         known->asked += more->asked;
@@ -133,15 +133,16 @@ static void append_failure(struct journal *j, const struct failure *f)
     j->failures[j->failure_count++] = *f;
 }
 
-// Counts a draw that was not investigated, because a failure that its own shard had found explains
-// it. That failure may be missing from the list: a failure of another shard may explain the draw
-// that showed it, and yet not this draw. The failure is then added.
+// Counts a draw that was not investigated. Either a failure that its own shard had found explains
+// it, or the time was over.
 static void fold_explained(struct journal *j, const struct tried *t)
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);
 
-    if (!by) // not explained: there was no time to investigate this draw
+    if (!by)
         return;
+    // The list lacks `by` if a failure of another shard explains the draw that showed `by`. That
+    // failure does not explain this draw (fold_draw has asked), so `by` is needed, too.
     if (!journal_failure(j, by->name))
         append_failure(j, by);
     journal_failure(j, by->name)->again++;
@@ -153,18 +154,14 @@ static void fold_draw(struct journal *j, const struct tried *t)
     struct failure *known = explained_by(j->failures, j->failure_count, t);
     const struct failure *own = found_by(j, t->number);
 
-    if (known) {
+    if (known)
         known->again++;
-    } else if (!own) {
-        // It was not investigated, because a failure that its own shard knew explains it, or
-        // because the time was over.
+    else if (!own)
         fold_explained(j, t);
-    } else if ((known = journal_failure(j, own->name)) != NULL) {
+    else if ((known = journal_failure(j, own->name)) != NULL)
         join_failures(known, own);
-    } else {
-        // It was investigated, and is a new failure.
+    else
         append_failure(j, own);
-    }
 }
 
 // Makes the list of distinct failures, going through the draws by number. A shard knows only
@@ -267,8 +264,8 @@ bool journal_end(struct journal *j, double took_s, struct err *e)
 
 // --- a failure -----------------------------------------------------------------------
 
-// Appends a word to the name of a failure, after a '-', unless it does not fit. The name then has
-// only small letters, digits and '-'.
+// Appends a word to the name of a failure, after a '-', if it fits. The name keeps to small
+// letters, digits and '-'.
 static void append_name(char *name, const char *word)
 {
     size_t len = strlen(name);

@@ -57,8 +57,8 @@ struct journal {
     size_t found_count;
     struct tried *broke; // owned; each draw that broke something, sorted by number
     size_t broke_count;
-    struct failure *failures; // owned; the distinct failures, in the order in which the draws, by
-                              // number, show them
+    struct failure *failures; // owned; the distinct failures, in the order in which a walk through
+                              // the draws by number finds them
     size_t failure_count;
     uint64_t *numbers;                         // owned; the numbers of the draws that were tried
     size_t tried;                              // number of draws that were tried

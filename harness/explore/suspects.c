@@ -114,8 +114,8 @@ static bool breaks_the_same(const struct tried *a, const struct tried *b)
     return false;
 }
 
-// After enough further runs the suspect is shrunk, or concluded at once if it never failed again or
-// with --fail-fast, which wants an answer soon.
+// After enough further runs a suspect that failed again is shrunk, and any other is concluded. With
+// --fail-fast, which wants an answer soon, no suspect is shrunk, and one repetition is enough.
 bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried *t, struct err *e)
 {
     s->running--;
