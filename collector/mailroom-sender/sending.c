@@ -88,8 +88,8 @@ static bool attempt_until_done(
     }
 }
 
-// Gives this reply (MAIL_LATER) as the answer for every mail of the line that has no answer yet,
-// and pauses.
+// While no mail would succeed (MAIL_LATER), gives this reply as the answer for every mail of the
+// line that has no answer yet, and pauses.
 static bool give_up_line(struct sending *s, const struct reply *reply, struct err *e)
 {
     if (!answer_line(s, 0, reply, e))

@@ -13,7 +13,7 @@ struct sending {
     struct smtp *smtp;
     struct rate rate;
     struct input input;
-    bool answers;
+    bool answers;     // false: --no-answers
     int64_t number;   // the number of the line in hand, counted from 1
     int64_t pause_ns; // the last pause before another try; 0: the server has worked since
 };

@@ -158,6 +158,7 @@ int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns)
     int64_t at_ns = look_wake_ns(&m->look, now_ns);
     if (!file)
         return clock_min(at_ns, scrape_deadline_ns(&m->scrape));
+    // A file that waits for figures is overdue: with its time the loop would not sleep.
     return coming ? at_ns : clock_min(at_ns, m->file_at_ns);
 }
 

@@ -8,7 +8,7 @@
 struct passed {
     int64_t expired;
     int64_t consumed;
-    int64_t status;
+    int64_t status; // the account's status does not allow the action
 };
 
 struct tally {

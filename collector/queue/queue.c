@@ -180,8 +180,8 @@ bool queue_decode_bell(const PGresult *r, uint64_t *silent_below, struct err *e)
 bool queue_send_bell_let_go(
     const struct queue *q, struct session *s, int64_t deadline_ns, struct err *e)
 {
-    // This names the lock that we took. q->bell may be empty by now, because producers announce
-    // each token.
+    // This names the lock that we took. q->bell may be empty by now: then producers use no bell any
+    // more.
     return session_query(
         s, QUEUE_QUIET, queue_sql_bell_let_go, SESSION_PARAMS(q->bell_taken), deadline_ns, e);
 }

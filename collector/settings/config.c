@@ -8,6 +8,7 @@
 #define PREFIX "MAILROOM_"
 #define HEX_DIGITS "0123456789abcdefABCDEF"
 
+// The kinds of numbers, which set_number tells apart.
 enum { MILLISECONDS = VARIABLE_NUMBER, WINDOW, COUNT };
 
 #define AT(member) offsetof(struct config, member)
@@ -199,8 +200,8 @@ static bool check_url(const struct config *c, struct err *e)
     return true;
 }
 
-// Checks what set_text and set_number cannot: choices of words, and settings that depend on each
-// other. Fills in what follows from the words.
+// Checks what variables_read cannot: choices of words, and settings that depend on each other.
+// Fills in what follows from the words.
 static bool check_together(struct config *c, struct err *e)
 {
     char names[POLICY_NAMES_LEN];

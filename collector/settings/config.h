@@ -37,7 +37,7 @@ struct config {
         int64_t daily; // most tokens a day; 0: as many as the budget allows
     } budget;
     char *metrics; // where the figures are shown; NULL: nowhere
-    char *sandbox;
+    char *sandbox; // as given
     bool sandboxed;
     char *secret_key;      // as given; wiped by config_load
     char *secret_key_file; // the file that holds the key instead
