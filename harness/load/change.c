@@ -135,7 +135,6 @@ bool change_prepare_all(PGconn *conn)
 bool change_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     const struct plan_change *change, bool second_half)
 {
-    // The first half of a reactivation is a suspension.
     enum change_kind kind =
         change->kind == CHANGE_REACTIVATE && !second_half ? CHANGE_SUSPEND : change->kind;
     struct names names, later; // the account's names now, and those that the change gives it

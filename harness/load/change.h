@@ -1,4 +1,5 @@
-// Planned changes of tokens and accounts: when each may be sent, and its statement.
+// Planned changes of tokens and accounts: when each may be sent, and its statement. A reactivation
+// has two halves, of which the first suspends the account; any other change has only a first half.
 #pragma once
 
 #include <libpq-fe.h>

@@ -2,10 +2,10 @@
 //
 // A single account is one statement that commits by itself, at the Sync, so the answer to the Sync
 // is the one that counts. Everything else (several rows, recovery tokens, tokens made ineligible or
-// unsendable, rollbacks, held transactions) travels as BEGIN, statements, COMMIT in one trip. With
-// `insert: savepoint` each row has a subtransaction of its own. `copy` sends BEGIN and COPY outside
-// of the pipeline and everything else in it. `upsert` conflicts with accounts that accounts.c has
-// made.
+// unsendable) travels in one trip as BEGIN, statements, and COMMIT or ROLLBACK, which a transaction
+// that is held open sends later. With `insert: savepoint` each row has a subtransaction of its own.
+// `copy` sends BEGIN and COPY outside of the pipeline and everything else in it. `upsert` conflicts
+// with accounts that accounts.c has made.
 #include "load/txn.h"
 
 #include "load/change.h"
@@ -21,8 +21,8 @@ static bool makes_account(const struct plan *plan, uint32_t token)
     return !token_kind_has_account(kind) || kind == TOKEN_CONFLICT;
 }
 
-// True for a token whose code a statement of its own removes: every 64th activation. An activation
-// may be without a code; its field on the wire is then empty.
+// True for a token whose code a statement of its own removes: every 64th token, if it is an
+// activation. An activation may be without a code; its field on the wire is then empty.
 static bool lacks_code(const struct plan *plan, uint32_t token)
 {
     return plan->kinds[token] == TOKEN_ACTIVATION && token % 64 == 63;

@@ -27,8 +27,8 @@ struct job {
     struct load_progress progress;
     struct load_result result;
     struct err err;
-    bool ok;
-    atomic_bool over;
+    bool ok;          // true: the load went well; set before `over`, as `err` is
+    atomic_bool over; // the load has ended
 };
 
 // --- the plan from the run ---------------------------------------------------------------
