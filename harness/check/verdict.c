@@ -64,9 +64,9 @@ static bool new_tokens_came(const struct ledger *l, int64_t from_ns)
 static bool still_draining(const struct result *r, const struct ledger *l)
 {
     int64_t took_ns = l->drain_end_ns - l->load_end_ns;
-    // How far apart two lines may be while the subject still works. With a slack of seconds, that
-    // is the slack. Only the second half of the drain counts, because the last tokens of the load
-    // may come in the first.
+    // How far apart two lines may be while the subject still works: a second, or a longer slack. At
+    // most the second half of the drain counts, because the last tokens of the load may come in the
+    // first.
     int64_t apart_ns = clock_min(clock_max(r->slack_ns, NS_PER_S), took_ns / 2);
     bool full_lines = false;
     uint64_t tokens = 0;
@@ -104,8 +104,8 @@ static bool has_fault_for_rest(const struct ledger *l)
 }
 
 // True when the plan itself ended the last collector: a fault asked it to end or killed it, and
-// `collector.restart: false` or a fault with `for: rest` kept it down. The run ends with that
-// collector, and nobody is to blame for the tokens that remain.
+// `collector.restart: false` or a fault with `for: rest` kept it down. Then the harness gives the
+// subject up, and nobody is to blame for the tokens that remain.
 static bool ended_by_plan(const struct ledger *l, const struct check_input *in)
 {
     const struct process_record *last = NULL;
@@ -316,7 +316,8 @@ static void judge_expectations(struct result *r, const struct ledger *l,
                 m->name, r->values[m->id], s->expect[i].want);
         else if (m->invariant && !doubted(d, m->id))
             *violated = true;
-        // add_reasons has told of the doubt, unless `allow` tolerates so many cases.
+        // add_reasons has told of this doubt. If `allow` tolerates so many cases, it has not, and
+        // the next branch does.
         else if (m->invariant && r->doubted[m->id])
             continue;
         else if (m->invariant)

@@ -2,8 +2,8 @@
 //
 // Nothing here knows why a token breaks an invariant. The part is written, read back and judged.
 // Its margin of time grows by the factor four until the same invariants name the token as in the
-// whole run, and the part has no finding of an invariant of which the run has none. It compares
-// findings, because a part has no `allow`: what the run tolerates may break it.
+// whole run, and the part has no finding of an invariant of which the run has none. Findings are
+// compared and not verdicts, because a part has no `allow`: what the run tolerates may break it.
 //
 // Rejected: to collect what a finding depends on. Each invariant would need a rule for that.
 #include <ctype.h>
@@ -55,8 +55,8 @@ static struct accused accused_by(const struct result *r, const struct history *h
     return s;
 }
 
-// True when all invariants that name the token in the whole run also name it in the part, and no
-// invariant has findings in the part alone.
+// True when some invariant names the token in the part, among them all that name it in the whole
+// run, and no invariant has findings in the part alone.
 static bool shows_the_same(const struct result *part, const struct result *whole,
     const struct accused *in_part, const struct accused *in_whole)
 {

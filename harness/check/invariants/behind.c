@@ -7,7 +7,7 @@
 //   in a second.
 // - The backlog stays: in recovery_limit + 2 × backlog ÷ (capacity − rate) of free time after a
 //   fault's end, there was no moment at which as few tokens waited as usual: two batches and twice
-//   what comes in T + slack. The rate is the highest of that time.
+//   what comes in the batch timeout + slack. The rate is the highest of that time.
 #include "check/invariants/backlog.h"
 
 #include <math.h>
@@ -139,9 +139,9 @@ static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t unti
 
     for (size_t i = 0; i < l->scenario->load_count && begin_ns <= until_ns; i++) {
         const struct load_phase *phase = &l->scenario->load[i];
-        begin_ns += phase->for_ns;
-        // This phase is over before from_ns.
-        if (begin_ns <= from_ns)
+        int64_t end_ns = begin_ns + phase->for_ns;
+        begin_ns = end_ns; // of the next phase
+        if (end_ns <= from_ns)
             continue;
         if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
             return INFINITY;
@@ -200,7 +200,7 @@ static void check_left_over(const struct behind *t, const struct trouble *troubl
 
 // Lists the faults that struck or slowed the subject. Where others work in the place of a struck
 // instance, the trouble ends at the latest when they must do so. A strike from which nobody comes
-// back is left out.
+// back is left out: it leaves lost tokens, which backlog_make does not count.
 static void list_troubles(struct behind *t)
 {
     const struct timeline *line = &t->c->timeline;

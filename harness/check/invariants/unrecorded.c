@@ -44,7 +44,7 @@ struct cause check_unrecorded_by(
     if (ended_before_record(c, d, again_ns) || check_timed_out(c, m, d, d->replied_ns))
         return (struct cause){CAUSE_BATCH, d->line};
     // The server itself may have lost the record since. Any of several faults may have done so; the
-    // first stands for them.
+    // run's first fault stands for them.
     if (check_server_forgot(
             c->l, d->replied_ns, again_ns, d->replied_ns + recorded_within_ns(c, d->replied_ns)))
         return (struct cause){CAUSE_FAULT, 0};

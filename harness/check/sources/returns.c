@@ -36,7 +36,7 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
     if (k->verb->ends != ENDS_PROCESSES)
         return bound_ns;
     int64_t start_ns = started_ns(s->l, instance, k->struck_ns);
-    // Nobody starts the process again, or the fault should have ended it, and it lives.
+    // No process has started: nobody starts one (for_good), or the old one survived the fault.
     if (start_ns == CLOCK_NEVER)
         return k->for_good ? CLOCK_NEVER : bound_ns;
     start_ns += scenario_starts_ns(sc);
@@ -45,8 +45,8 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
 }
 
 // Returns how many lines a process must have written, from its first fresh one on, to show that it
-// works. The first line alone proves nothing: its tokens may have been in the process's memory,
-// while its session does not work yet.
+// works. The first line alone proves nothing: its tokens may have been in the process's memory, as
+// may those of all lines in flight in leased mode, while its session does not work yet.
 static int lines_that_show(const struct scenario *s)
 {
     struct leased m;
