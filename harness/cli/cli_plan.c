@@ -18,8 +18,8 @@ static void append_judged_time(const struct plan *plan, const struct scenario *s
 }
 
 // Appends the command of a counterpart's collector. The collectors that are broken on purpose lie
-// in the folder tests of a build, where PATH does not lead, so such a collector gets its whole
-// path. Returns false when the program lies neither there nor in PATH.
+// in the folder tests of a build, where PATH does not lead, so these get their whole path. A name
+// with a slash stays as it is. Returns false when a program lies neither there nor in PATH.
 static bool append_collector(const char *collector, struct buf *command)
 {
     char in_tests[PATH_MAX], built_path[PATH_MAX], path[PATH_MAX];

@@ -43,8 +43,8 @@ static bool render_again(
            (!o->report.tokens || report_write_tokens(&report, e));
 }
 
-// Judges one stored run again, writes its reports and prints the verdict. False when one of these
-// steps fails; any verdict is true.
+// Judges one stored run again, writes its reports and prints the verdict. False only when one of
+// these steps fails, whatever the verdict is.
 static bool render_folder(const char *path, const struct options *o, struct err *e)
 {
     struct folder folder;

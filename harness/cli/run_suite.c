@@ -398,7 +398,7 @@ static bool open_record(struct tally *t, const struct scenario *scenarios, size_
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
 
-    // Otherwise the first run makes the folder, but a merge makes no runs.
+    // The first run makes the folder, but a merge makes no runs.
     if ((o->merged && !path_make(o->out, e)) ||
         !command_record_about(about, o, scenarios, count, e) ||
         !command_record_open(

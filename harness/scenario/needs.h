@@ -3,10 +3,10 @@
 
 #include "scenario/scenario.h"
 
-// Fills in what the file leaves open: a layout of `auto`, and the promises. `promised`: the file or
-// an option states the promises, so they stay. Both depend on the program that will run:
-// `collector` is the value of --collector; NULL: the scenario's own command. Also adds to `needs`
-// what other keys imply.
+// Fills in what the file leaves open and what depends on the program that will run: a layout of
+// `auto`, and the promises. `collector` is the value of --collector; NULL: the scenario's own
+// command. `promised`: the file or an option states the promises, so they stay. Also adds to
+// `needs` what other keys imply.
 void needs_resolve(struct scenario *s, const char *collector, bool promised);
 
 // Checks that the subject promises what the scenario needs, and that the migrations up to
