@@ -7,11 +7,11 @@
 // The speeds, the last columns of the table.
 enum speed { SPEED_P50, SPEED_P99, SPEED_WAL, SPEED_CPU, SPEED_DEAD, SPEED_RATE, SPEEDS };
 
-// True when the subject of a row can be asked: it is installed and sustains a rate that was tried.
+// True when the subject of a row can be asked: it is installed, a run without a fault could be
+// made, and it sustains a rate that was tried.
 bool asking_possible(const struct field_run *f, size_t row);
 
-// Returns the question as a run, with the figures of the row's subject. It borrows the row's name
-// and version.
+// Returns the question as a run, with the row's manner. It borrows the row's name and version.
 struct experiment asking_experiment(
     struct field_run *f, size_t row, const struct question *q, int seed);
 

@@ -63,6 +63,7 @@ static bool write_subject(const char *dir, const json_t *root, const json_t *sub
     return ok && write_filled(dir, name, "", field_pages_badge, both, e);
 }
 
+// `list`: "subjects", or "own" for mailproof's own collector, which is shown apart.
 static bool write_subjects(const char *dir, const json_t *root, const char *list, struct err *e)
 {
     const json_t *subject;
@@ -132,7 +133,8 @@ static bool has_result(const json_t *line)
 }
 
 // Returns the seeds and file names of those runs of a cell whose results exist. The keys of a
-// cell's runs (experiment_key) are equal except that all but the first end with the run's seed.
+// cell's runs (experiment_key) are equal, except that all but the first, of seed 1, end with the
+// seed. A cell that was not run has no command.
 static json_t *runs_of(const char *subject, const char *version, const char *command,
     const struct answer_file *answers)
 {
@@ -255,7 +257,7 @@ static void put_value(struct buf *out, const json_t *v)
         buf_printf(out, "%lld", (long long)json_integer_value(v));
 }
 
-// Appends the style that all pages share, which template_next knows.
+// Appends the style that all pages share: template_next fills in this mark by itself.
 static void put_style(struct buf *out)
 {
     static const char *const none[] = {NULL};

@@ -1,6 +1,6 @@
-// Writes the field as a web site: index.html, a page for each subject and version, findings.html,
-// rules.html, field.json, a badge for each subject and version, and the raw results with their
-// checksums.
+// Writes the table of `mailproof field` as a web site: index.html, a page for each subject and
+// version, findings.html, rules.html, field.json, a badge for each subject and version, and the raw
+// results with their checksums.
 //
 // All pages are templates that are filled in from the object of field.json, so a program can read
 // there whatever a page shows. Pages of versions that are no longer judged stay in the folder.

@@ -128,7 +128,7 @@ static bool put_packed(struct buf *out, const struct buf *plain)
         return false;
     put_big_endian(out, PACKED_COOKIE, 4);
     put_big_endian(out, len, 4);
-    out->len += len;
+    out->len += len; // the compressed bytes are there already
     return true;
 }
 

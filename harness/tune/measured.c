@@ -254,8 +254,8 @@ static void record_queries(struct recording *r, const struct ledger *l)
         if (line->state != LINE_WHOLE || fire_ns == CLOCK_NEVER)
             continue;
         // A batch that fired before the previous line was read had to wait for that line: its time
-        // is a "turn" and counts from that line on. Any other time is a "read" (queries.h). It is 0
-        // if the load heard of the last commit only after the line was read.
+        // is a "turn" and counts from that line on. Any other time is a "read" (queries.h), which
+        // is 0 if the load heard of the last commit only after the line was read.
         if (fire_ns > previous_ns)
             queries_add(&r->queries.reads, line->tokens,
                 line->read_ns > fire_ns ? line->read_ns - fire_ns : 0);
