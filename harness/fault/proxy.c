@@ -63,8 +63,7 @@ static struct proxy *start_proxy(
     p->listener = p->wake[0] = p->wake[1] = -1;
     pthread_mutex_init(&p->lock, NULL);
     rng_init(&p->rng, 1, 0); // only for the jitter of a delay, which need not follow a run's seed
-    // Every user of this machine can reach the port, so the proxy of a run asks for a password.
-    // `mailproof proxy` asks for none: like a network, it lets every client through.
+    // `mailproof proxy` asks for no password: like a network, it lets every client through.
     if ((p->asks_password && !target_random(p->password, TARGET_PASSWORD_LEN, e)) ||
         !proxy_listen_at(p, at, at_len, e))
         goto failed;

@@ -325,7 +325,7 @@ static void tell_beginning(const struct console *c, const struct order *o)
 
 void console_apply(struct console *c, const struct order *o, int64_t now_ns)
 {
-    // The order may forget a cut that was reached and not reported yet.
+    // Reports a cut that was reached, because cut-at replaces it and heal forgets it.
     console_tick(c, now_ns);
     switch (o->id) {
     case ORDER_CUT_AT:

@@ -24,15 +24,15 @@ enum order_id {
 
 struct order {
     enum order_id id;
-    int64_t for_ns;           // time after which the order is undone; 0: only heal undoes it
-    int64_t by_ns, jitter_ns; // delay: how much later bytes pass; slice: by_ns is the pause
-    double rate;              // throttle: bytes per second
-    int64_t bytes;            // limit-data, slice
-    bool drop;                // heal: reset all connections, so that withheld bytes are lost
-    enum fault_direction direction;
-    enum cut_side side;
-    int n;
-    char message[80];
+    int64_t for_ns;                 // time after which the order is undone; 0: only heal undoes it
+    int64_t by_ns, jitter_ns;       // delay: how much later bytes pass; slice: by_ns is the pause
+    double rate;                    // throttle: bytes per second
+    int64_t bytes;                  // limit-data, slice
+    bool drop;                      // heal: reset all connections, so that withheld bytes are lost
+    enum fault_direction direction; // half-open
+    enum cut_side side;             // cut-at, as are n, message and kind
+    int n;                          // which of these messages is meant, counted from 1
+    char message[80];               // the kind of message, as the order names it
     struct message_kind kind;
 };
 

@@ -107,7 +107,7 @@ struct end_facts {
     char cpu_users[200];
     double left, taken, failed; // numbers of jobs that the manifest's queries end_state, `taken`
                                 // and `failed` count; NAN: not known
-    struct handlers handlers;   // zeroed unless the harness ends each handler with an answer
+    struct handlers handlers;   // zeroed unless the harness tells each handler how to end
     struct check_input input;
     struct result result;
 };

@@ -19,8 +19,8 @@ struct cluster {
 MUST_USE bool cluster_init(struct cluster *c, const char *addresses, struct err *e);
 void cluster_fini(struct cluster *c); // accepts a zeroed struct
 
-// Waits until every host of the target has replayed everything that was written so far, at most 60
-// s for each. Skips a host that cannot be reached, as clients do.
+// Waits until every host of the target has replayed all that was written, because a client may meet
+// any host; at most 60 s for each. Skips a host that cannot be reached, as clients do.
 MUST_USE bool cluster_spread(const struct server *s, const struct target *t, struct err *e);
 
 // Makes the cluster change its leader. Then waits at most 60 s until the server's conninfo leads to

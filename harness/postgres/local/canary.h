@@ -1,7 +1,7 @@
 // The canary proves that a power cut took effect. It is two files on the disk. The first is written
 // and flushed when the run begins and after each cut. The second is written just before the cut,
-// and not flushed. After the cut a part of the second file must be gone, and the first must be
-// complete unless the disk is not honest.
+// and not flushed. After the cut a part of the second file must be gone and, if the disk is honest,
+// the first must be complete.
 #pragma once
 
 #include "base/base.h"
