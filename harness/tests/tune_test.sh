@@ -47,6 +47,8 @@ expect_exit 64 "${tune[@]}" steady --model --for 'latency.p99 < fast'
 expect_exit 64 "${tune[@]}" steady --model --arrivals sometimes
 expect_exit 64 "${tune[@]}" steady --model --arrivals trace
 expect_exit 64 "${tune[@]}" steady --model --arrivals trace --trace "$place/none.csv"
+expect_exit 64 "${tune[@]}" steady --model --arrivals poisson --trace "$place/times.csv"
+expect_exit 64 "${tune[@]}" steady --model --trace "$place/times.csv" --rate 5/s
 expect_exit 64 "${tune[@]}" steady --model --arrivals on-off:1s
 expect_exit 64 "${tune[@]}" steady --model --query-time "$place/times.csv"
 expect_exit 64 "${tune[@]}" steady --within soon

@@ -350,14 +350,21 @@ static bool read_arrivals(struct tuning *t, const char *kind, double rate, struc
                "--arrivals takes poisson, constant, on-off:1s/9s or trace, not '%.40s'", kind);
 }
 
-// Makes the model's load from --rate, --arrivals and --trace. Without --rate it has the average
-// rate of the scenario's load.
+// Makes the model's load from --rate, --arrivals and --trace. Without them it has the average rate
+// of the scenario's load.
 static bool make_arrivals(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
+    const char *kind = o->tune.arrivals ? o->tune.arrivals : o->tune.trace ? "trace" : "poisson";
+    const bool from_trace = strcmp(kind, "trace") == 0;
     double rate = 0;
 
-    if (!o->tune.rate && !load_has_rates(t, e))
+    if (!from_trace && o->tune.trace)
+        return err_set(e, ERR_USAGE, "--trace does not go with --arrivals %.40s", kind);
+    if (from_trace && o->tune.rate)
+        return err_set(
+            e, ERR_USAGE, "--rate does not go with a trace, which has a rate of its own");
+    if (!from_trace && !o->tune.rate && !load_has_rates(t, e))
         return false;
     // The model still has the load of the scenario here.
     rate = model_rate(&t->model);
@@ -366,17 +373,14 @@ static bool make_arrivals(struct tuning *t, struct err *e)
     t->model.phases = t->arrivals;
     t->model.phase_count = 1;
     t->arrivals[0].rows_from = t->arrivals[0].rows_to = 1;
-    bool from_trace = (o->tune.arrivals && strcmp(o->tune.arrivals, "trace") == 0) ||
-                      (!o->tune.arrivals && o->tune.trace);
-    if (from_trace) {
-        if (!read_trace(t, e))
-            return false;
-        // By default the trace is used once. A longer --period repeats it.
-        if (!o->tune.period)
-            t->model.period_ns = t->arrivals[0].for_ns;
-        return true;
-    }
-    return read_arrivals(t, o->tune.arrivals ? o->tune.arrivals : "poisson", rate, e);
+    if (!from_trace)
+        return read_arrivals(t, kind, rate, e);
+    if (!read_trace(t, e))
+        return false;
+    // By default the trace is used once. A longer --period repeats it.
+    if (!o->tune.period)
+        t->model.period_ns = t->arrivals[0].for_ns;
+    return true;
 }
 
 // Reads the query times of the model from --query-time; by default every query takes 2 ms.
