@@ -38,7 +38,6 @@ struct worker {
 struct remote {
     struct worker *workers;
     unsigned count;
-    const struct plan *plan;
     pthread_mutex_t lock;
 };
 
@@ -104,8 +103,7 @@ struct txn_record remote_to_run_clock(
 {
     struct txn_record ours = *theirs;
 
-    // A send (of a COMMIT, too) gets the earliest time that it can have had, and an answer the
-    // latest, so that no collector is convicted because of the clocks' error.
+    // A COMMIT is a send, too. So no collector is convicted because of the clocks' error.
     ours.sent_ns = moved_time_ns(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
     ours.commit_ns = moved_time_ns(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
     ours.ended_ns = moved_time_ns(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);
@@ -225,7 +223,6 @@ struct remote *remote_open(const char *const *commands, unsigned count,
 
     r->workers = memory_zeroed(count, sizeof *r->workers);
     pthread_mutex_init(&r->lock, NULL);
-    r->plan = plan;
     bool ok = can_be_shared(scenario, plan, e) && scenario_write(scenario, &text, e);
     for (unsigned i = 0; ok && i < count; i++) {
         struct worker *w = &r->workers[i];

@@ -1,6 +1,6 @@
-// Several generators. Workers, which are processes here or on other machines, share the plan: each
-// carries out every n-th transaction. Their records are sent back and merged, so that all later
-// steps see the result of a single generator.
+// Several generators. Workers, which are processes here or on other machines, share the plan: of n
+// workers each carries out every n-th transaction. Their records are sent back and merged, so that
+// all later steps see the result of a single generator.
 //
 // A worker has a clock of its own. Its offset is measured before the load and after it, with a
 // bound on the error that holds if the clocks drift in one direction. A send counts as earlier by
