@@ -43,8 +43,8 @@ static struct tried *find_or_add_tried(struct search *s, uint64_t hash)
     return &s->tried[s->tried_count++];
 }
 
-// True when the candidate fails in one of its remaining tries. A candidate that failed partly is
-// tried once more, and counts as failing whatever comes of that.
+// True when the candidate fails in one of its remaining tries. A candidate that failed partly
+// counts as failing, but is tried once more, because a run that fails in full shows more.
 static bool candidate_fails(struct search *s, const struct sketch *candidate, struct tried *t)
 {
     int partly = 0;

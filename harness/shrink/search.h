@@ -27,20 +27,20 @@ struct span {
     int64_t from_ns, to_ns;
 };
 
-// Special features of a load's tokens and transactions. Each can be taken away.
+// Features of a load that can be taken away. A comment says what the load then has instead.
 enum plain {
     PLAIN_ROLLBACK = 1 << 0,
     PLAIN_HOLD_OPEN = 1 << 1,
     PLAIN_INELIGIBLE = 1 << 2,
     PLAIN_UNSENDABLE = 1 << 3,
     PLAIN_RECOVERY = 1 << 4,
-    PLAIN_ROWS = 1 << 5,
+    PLAIN_ROWS = 1 << 5, // one row in a transaction
     PLAIN_NAMES = 1 << 6,
-    PLAIN_INSERT = 1 << 7,
+    PLAIN_INSERT = 1 << 7, // insert: row
     PLAIN_BACKLOG = 1 << 8,
     PLAIN_CHANGES = 1 << 9,
-    PLAIN_ACCOUNTS = 1 << 10, // each has one token
-    PLAIN_IDS = 1 << 11,      // they begin at 1
+    PLAIN_ACCOUNTS = 1 << 10, // one token for each account
+    PLAIN_IDS = 1 << 11,      // ids from 1 on
     PLAIN_ALL = (1 << 12) - 1,
 };
 

@@ -12,7 +12,7 @@
 #include "scenario/units.h"
 
 #define FILE_MAX ((size_t)512 << 20)
-// Estimate of the time that a run takes in addition to load and drain, until the first has ended.
+// First estimate of the time that a run takes in addition to load and drain.
 static const int64_t first_overhead_ns = 2 * NS_PER_S;
 
 // --- the original run --------------------------------------------------------------------

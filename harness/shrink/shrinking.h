@@ -29,7 +29,7 @@ struct shrinking {
     struct stored original; // the result of the original run
     enum metric_id wanted;  // the invariant that a smaller scenario must break, too
     int64_t deadline_ns;
-    int64_t overhead_ns; // time that a run takes in addition to load and drain
+    int64_t overhead_ns; // most time that a run takes in addition to load and drain, so far
     int runs;            // number of runs so far
     bool confirming;     // true: the best sketch is being confirmed
     bool shared;         // true: all runs of the search share one server
