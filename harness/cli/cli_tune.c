@@ -52,8 +52,10 @@ static bool simulate_all(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Chooses the pairs to run: only those that come first in the model, so that there is time to
-// measure them often. But a shard runs all pairs of its rounds, and --repeat asks for all pairs.
+// Chooses the pairs to run: those that come first in the model, so that there is time to measure
+// them often. If none of them can be recommended, sweep runs the others, too. A shard, which does
+// not know the runs of other shards, cannot tell that, so it runs all pairs. --repeat asks for all
+// pairs, and where runs of shards are merged (o->merged), none is made here.
 static bool choose_pairs(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;
@@ -250,7 +252,7 @@ static int tune_exit_code(const struct tuning *tuning)
 
     if (t->interrupted)
         return EXIT_SIGNAL + interrupt_signal();
-    // A shard has only a part of the runs, so merge makes the recommendation.
+    // A shard has only a part of the runs, so `mailproof merge` makes the recommendation.
     if (tuning->options->shard.of)
         return EXIT_OK;
     if (t->over_budget)

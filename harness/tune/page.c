@@ -66,7 +66,7 @@ static void print_sign(const struct tune *t, const struct tune_pair *p, struct b
 }
 
 // Appends a cell of a heat map. Its colour is a mixture of the scale's middle colour and the colour
-// of one end; --share is the share of the end.
+// of one end; the style's variable --share is the share of the end.
 static void append_cell(
     const struct tune *t, const struct tune_pair *p, enum tune_figure figure, struct buf *out)
 {

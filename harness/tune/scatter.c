@@ -189,9 +189,9 @@ static void put_front(const struct scatter *s, struct buf *out)
     buf_append_str(out, "\"/>");
 }
 
-// Draws a pair's confidence interval. It is known only for the metric of the objective, so it is
-// left out when the vertical axis has another metric. With fewer than three runs it is left out,
-// too, because it would be far too wide.
+// Draws a pair's confidence interval. It is known only for the metric of the objective or, without
+// one, for the p99, so it is left out when the vertical axis has another metric. With fewer than
+// three runs it is left out, too, because it would be far too wide.
 static void put_interval(
     const struct scatter *s, const struct tune_pair *p, double x, struct buf *out)
 {
