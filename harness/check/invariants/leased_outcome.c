@@ -84,8 +84,8 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
 
     if (check_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
-    // A pause of the reader that ended up to slack before the reading counts, too: the line may
-    // have lain unread for as long as an answer may take.
+    // A pause of the reader that ended shortly before the reading, by at most slack, counts, too:
+    // the line may have lain unread for as long as an answer may take.
     return timeline_disturbed_by(
         &h->c->timeline, p->instance, read_ns - h->c->r->slack_ns, again_ns);
 }
@@ -103,6 +103,7 @@ static struct cause left_unread_by(const struct chain *h, const struct delivery 
 
     if (line->process == last->process)
         return CAUSE_IS_NONE;
+    // Where from_ns is after until_ns, the strike must last from the one reading to the other.
     while ((k = timeline_strike(
                 &h->c->timeline, k, instance, line->read_ns - h->c->r->slack_ns, last->read_ns)))
         if (k->verb->takes & THING_READER)
@@ -288,7 +289,7 @@ static void judge_waits(struct result *r, const struct waits *w)
     // stands for it.
     judged_add(r, METRIC_EARLY_RETRY, (double)w->count,
         w->count >= enough ? CAUSE_IS_NONE : (struct cause){CAUSE_BATCH, 0});
-    // Each of the retries counts as a finding.
+    // The retries are what is counted here, so each of them is a finding.
     if (w->count >= enough && w->total_ns < w->most_ns / 4)
         for (size_t i = 0; i < w->count; i++)
             finding_add(r, METRIC_EARLY_RETRY,

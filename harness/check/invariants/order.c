@@ -2,7 +2,7 @@
 // are of different lanes, and none goes out after the collector could know that it is ineligible.
 //
 // ineligible has three cases:
-// - The token was made ineligible in its own transaction.
+// - The token was made ineligible in its own transaction (tokens.c).
 // - The token changed (`changes`) before E, and the change was not taken back before the read. A
 //   token changes when its change is acknowledged or, if that lets the token expire, 2 s later.
 // - The token expired more than 3 s before E. 2 s of these are in the specification, and 1 s is
@@ -11,7 +11,7 @@
 // E is when the reader last found the pipe empty before it read the line two lines before this one.
 // If the process has written no such line yet, E is the process's start.
 //
-// `passed` counts committed tokens that were not eligible and were not sent.
+// `passed` (tokens.c) counts committed tokens that were not eligible and were not sent.
 #include "check/inside.h"
 
 #include "plan/names.h"
@@ -100,7 +100,7 @@ static void check_expiry(const struct check *c, const struct past *p, uint32_t t
     char login[NAMES_MAX];
     int64_t expires_ns = ledger_expires_ns(l, token);
 
-    // A token that was inserted as an ineligible one is judged in tokens.c.
+    // tokens.c judges one that was inserted as ineligible. The expiry of an absent one is unknown.
     if (token_kind_ineligible(l->plan->kinds[token]) || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         expires_ns + 3 * NS_PER_S >= p->empty_ns[2] || is_reader_slow(c, p))
         return;
