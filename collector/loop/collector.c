@@ -17,7 +17,7 @@
 #include "loop/work.h"
 #include "process/random.h"
 
-#define STOP_NS (900 * NS_PER_MS) // the most time from TERM or INT to the end
+#define STOP_NS (900 * NS_PER_MS) // the most time from TERM to the end; a second is promised
 
 // --- from no session to one that is set up -------------------------------------------
 
@@ -334,7 +334,8 @@ static bool serve_round(struct collector *c, struct err *e)
     c->wake_ns = CLOCK_NEVER;
     serve_signals(c);
     // If the reader goes away while a line waits for its confirmation, the collector first deals
-    // with the confirmation, and ends afterwards.
+    // with the confirmation, and ends afterwards. Where the reader answers, the end of its answers
+    // shows that it is gone (sender.c).
     if (!unconfirmed(c) && !c->queue.policy->answers && !output_check(&c->sender.output, e))
         return false;
     if (!serve_session(c, e) || !collect_reader(c, e) || !step_states(c, e))

@@ -32,7 +32,7 @@ enum outcome smtp_judge(long code, const char *command)
     return code >= 500 && code < 600 ? MAIL_PERMANENT : MAIL_LATER;
 }
 
-// Copies the first line of `data`, as much of it as fits, and makes it fit to be shown.
+// Copies as much of the first line of `data` as there is room for, and makes it fit to be shown.
 static void copy_line(char *out, size_t size, const char *data, size_t len)
 {
     size_t n = 0;

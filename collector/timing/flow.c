@@ -44,8 +44,8 @@ int64_t flow_pause_ns(
     if (!looks_pay(f, looking, limit, timeout_ns))
         return CLOCK_NEVER;
     longest_ns = clock_min(longest_ns, timeout_ns / PAUSES_IN_TIMEOUT);
-    // The first token of a batch is taken to be as old as the look before the one that finds it. If
-    // that look was long ago, the line would go out too early for this token.
+    // The first token of a batch counts as old as the look before (flow.h). If that was long ago,
+    // the line would go out too early for this token.
     if (waiting == 0)
         return clock_min(SHORTEST_NS, longest_ns);
     // The time until the batch is likely to be full.
