@@ -1,3 +1,5 @@
+// Prints the manual page in roff's macros of man(7): .SH and .SS begin a section and a subsection,
+// .TP an entry whose first line is its term; .B is bold, .I (and \fI) italic, .PP a new paragraph.
 #include "cli/cli.h"
 
 #include "scenario/scenario.h"
