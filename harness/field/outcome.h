@@ -66,7 +66,7 @@ struct outcome {
     struct range waiting; // jobs that wait for a documented late retry
     double recovery_ms;   // the longest recovery; NAN: nothing had to recover
     enum asks asks;
-    struct seen last; // the last run that was judged; what `asks` asks is told from this run
+    struct seen last; // the last run that was judged; tells all that `asks` asks but the recovery
 };
 
 #define OUTCOME_INIT                                                                               \

@@ -101,10 +101,10 @@ static void add_slope_point(struct points *p, double x, double y)
 // True when a figure was measured and has enough points.
 static bool is_measured(const struct points *p, enum slope_id id)
 {
-    // All others are memory and descriptors, which are never 0. If all of their points are 0, they
-    // could not be seen, for example because the server is on another machine.
     bool may_be_zero = figures[id].kind == KIND_GROWTH || figures[id].kind == KIND_COLUMN ||
                        id == SLOPE_DEAD_TUPLES || id == SLOPE_NOTIFY_QUEUE;
+    // The other figures are memory and descriptors, which are never 0. If all of their points are
+    // 0, they could not be seen, for example because the server is on another machine.
     bool any_above_zero = false;
 
     for (size_t i = 0; i < p->count; i++)
@@ -245,8 +245,7 @@ bool slopes_take(struct slopes *s, const struct observed *o, const char *csv, st
 
     *s = (struct slopes){.of = "windows"};
     find_span(&span, o, warm_up);
-    // A window has at least two samples. The number of windows is limited, because the slope
-    // compares each with each.
+    // The number of windows is limited, because the slope compares each with each.
     span.windows = span.count / SAMPLES_PER_WINDOW;
     if (span.windows > SLOPES_WINDOWS_MAX)
         span.windows = SLOPES_WINDOWS_MAX;
@@ -298,8 +297,7 @@ bool slopes_of_soak(
             SLOPE_POINTS_MIN + 1); // 1: the warm-up
     segments += skip;
     s->hours = hours_of(segments[used - 1].at_ns - segments[0].at_ns);
-    // If there are more segments than a slope may have points, only every second, third … segment
-    // is taken.
+    // More segments than a slope may have points: only every second, third … one is taken.
     size_t step = (used + SLOPE_POINTS_MAX - 1) / SLOPE_POINTS_MAX;
     s->points = (used + step - 1) / step;
     for (enum slope_id id = 0; id < SLOPES; id++) {

@@ -46,8 +46,7 @@ static void stored_text(char *out, size_t size, const json_t *value)
     out[len] = '\0';
 }
 
-// Fills in the rules, the seed, the mode, the program, the changed options, and the first reason
-// why the run is inconclusive.
+// Fills in the rules, the seed, the mode, the program, the changed options and the first reason.
 static void take_origin(struct stored *s, json_t *root)
 {
     json_t *rules = json_object_get(root, "rules");

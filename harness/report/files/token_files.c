@@ -14,7 +14,7 @@ struct deliveries {
     uint32_t *from, *at;
 };
 
-// Sorts the deliveries by token, one token's in the log's order; deliveries_fini must follow.
+// Sorts the deliveries of planned tokens: by token, then in the log's order. Call deliveries_fini.
 static void deliveries_make(struct deliveries *d, const struct ledger *l)
 {
     const struct subject_log *log = l->log;

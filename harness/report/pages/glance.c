@@ -121,7 +121,7 @@ static void append_groups(const struct ledger *l, const struct group *groups, si
     struct nearness before = find_nearest(l, groups, count, false, gap_ns);
     struct nearness after = find_nearest(l, groups, count, true, gap_ns);
     // A fault may lose tokens that were committed before it, and delay tokens that were committed
-    // after it. If there is a fault on either side, the nearer one is named.
+    // after it. If there is a fault on each side, the nearer one is named.
     bool is_before = before.verb && (!after.verb || before.farthest_ns <= after.farthest_ns);
     const struct nearness *n = is_before ? &before : &after;
 
@@ -202,7 +202,7 @@ static json_t *glance_token_json(const struct ledger *l, uint32_t token, enum gl
     return row;
 }
 
-// Lists every n-th token of each state, so that the listed ones are spread over the run.
+// Lists the tokens of each state or, if there are too many, every second, third … of them.
 static json_t *tokens_json(const struct report *r)
 {
     const struct ledger *l = r->ledger;
@@ -213,8 +213,8 @@ static json_t *tokens_json(const struct report *r)
         counts[glance_state(l, r->result, i)]++;
     for (uint32_t i = 0; i < l->plan->token_count; i++) {
         enum glance_state state = glance_state(l, r->result, i);
-        // Each state has its own n, so that a few lost tokens are all shown among a million that
-        // were delivered.
+        // Each state has a step of its own, so that a few lost tokens are all shown among a million
+        // that were delivered.
         size_t every = (counts[state] + SHOWN_MAX - 1) / SHOWN_MAX;
         assert(every > 0); // this token was counted
         if (state != GLANCE_NONE && seen[state]++ % every == 0)

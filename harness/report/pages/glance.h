@@ -20,7 +20,7 @@ enum glance_state {
 };
 
 // Returns the tokens, the processes and the groups as the page draws them: of each state but
-// GLANCE_NONE all tokens or, if there are more than a few thousand, every n-th of them.
+// GLANCE_NONE all tokens or, if there are more than a few thousand, every second, third … of them.
 json_t *glance_json(const struct report *r);
 
 // Appends where in the run the tokens of a broken invariant lie, such as "90 lost in 9 groups, each
