@@ -296,7 +296,8 @@ static void serve_device(struct server *s)
     free(buf.mem);
 }
 
-// Gives this process a mount namespace of its own. False on failure.
+// Gives this process a mount namespace of its own, in which mounts that the harness makes later
+// (MS_PRIVATE) do not appear. False on failure.
 static bool leave_namespace(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
@@ -329,7 +330,6 @@ int main(int argc, char **argv)
     struct server *s FREED_BY(memory_free) = memory_zeroed(1, sizeof *s);
     signal(SIGPIPE, SIG_IGN);
     s->device = (struct device)DEVICE_INIT;
-    // In the harness's mount namespace this program would keep its own mount alive and never end.
     bool ok = device_open(&s->device, argv[1], &e) &&
               (leave_namespace() || err_sys(&e, ERR_SYSTEM, "cannot leave the mount namespace")) &&
               ((s->session = attach_session(s)) || err_set(&e, ERR_SYSTEM, "cannot speak FUSE"));

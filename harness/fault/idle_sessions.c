@@ -186,8 +186,7 @@ static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, str
     r->kept = conn;
     return conn && sql_exec(conn,
                        // Without a limit, the fault would wait for ever for a session of the load
-                       // that keeps its lock on the table. A schema before the snapshot cursor has
-                       // no table cursors.
+                       // that keeps its lock on the table. An old schema has no table cursors.
                        "SET lock_timeout = '5s'; BEGIN; DO $$ BEGIN"
                        " LOCK TABLE jobs IN EXCLUSIVE MODE;"
                        " IF to_regclass('cursors') IS NOT NULL THEN"

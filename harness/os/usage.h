@@ -22,15 +22,15 @@ struct usage {
     double cpu_s[USAGE_GROUPS]; // CPU time of each group since the first round
     double busy_s, total_s;     // busy time and whole time of all processors of the machine since
                                 // the first round
-    double first_busy_s, first_total_s;
+    double first_busy_s, first_total_s; // what usage_machine gave in the first round
     int64_t collector_rss_kb; // resident memory of the collector's processes together, at the last
                               // round
-    unsigned round;
+    unsigned round;           // number of the present round, from 1
     struct usage_process {
         pid_t pid;
         uint64_t started; // its start, as process_started returns it
-        double cpu_s;
-        unsigned round;
+        double cpu_s;     // its CPU time at its last round
+        unsigned round;   // the last round that had it
     } known[USAGE_PROCESSES_MAX];
     size_t known_count;
 };

@@ -162,7 +162,7 @@ bool engine_log(const char *engine, const char *name, const char *path)
         return false;
     spec.argv = argv;
     spec.out = spec.err = fd;
-    spec.death_signal = SIGKILL;
+    spec.death_signal = SIGKILL; // unlike engine_run, because reading a log leaves nothing behind
     pid_t pid = process_start(&spec, &ignored);
     close(fd);
     if (pid < 0)

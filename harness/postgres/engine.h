@@ -26,6 +26,7 @@ MUST_USE bool engine_run_with_variable(
 MUST_USE bool engine_call(
     const char *engine, char *text, size_t size, struct err *e, const char *const *arguments);
 
+// engine_call with the arguments in a row; `text` must be an array.
 #define ENGINE(engine, text, e, ...)                                                               \
     engine_call((engine), (text), sizeof(text), (e), (const char *const[]){__VA_ARGS__, NULL})
 
@@ -35,7 +36,7 @@ MUST_USE bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e);
 // Makes a name that tells which process made it: "mailproof-<pid>-<its start>-<unique>".
 void engine_name(char name[ENGINE_NAME_MAX], const char *unique);
 
-// Removes the containers and volumes that have this label and whose process is gone.
+// Removes the containers and volumes with this label that were made by a process that is gone.
 void engine_sweep(const char *engine, const char *label);
 
 // Writes the container's log to the file at `path`. Fails when that takes more than ten seconds.

@@ -54,8 +54,8 @@ static bool below_free_name(const struct walk *w)
 // or when the path ends in a '.' after it.
 static bool next_piece(struct walk *w, char *piece, size_t size)
 {
-    // Names of metrics and settings have dots of their own, so below these keys the rest is one
-    // piece.
+    // Names of metrics and settings have dots of their own, so below free_names the rest of the
+    // path is one piece.
     bool one_piece = below_free_name(w);
     const char *p = w->path;
 
@@ -130,7 +130,8 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
     bool verbatim = false;
     size_t depth = 0;
 
-    // Checked here, because libyaml sees only the value, and not the path.
+    // Checked here, because libyaml does not see the path. override_err would print the broken
+    // text.
     if (!utf8_valid(set) && place)
         return origin_err(place, e, "the value is not UTF-8 text");
     if (!utf8_valid(set))
@@ -139,7 +140,7 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
         return override_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
     while (w.path < w.end) {
         char piece[128];
-        // Asked before next_piece moves on: a value below one of free_names is no YAML.
+        // Asked before next_piece moves on: a value below one of free_names is plain text.
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
             return override_err(&w, e, "this is not a path; write one such as load.0.for");

@@ -8,6 +8,7 @@
 #define WORDS "450" // words of eight bytes in each row
 
 // A row fills almost half of its page, so that the row's next version fits into the same page.
+// PLAIN: the server does not compress it.
 static const char make_sql[] = "CREATE TABLE IF NOT EXISTS mailproof_pages (words text)"
                                " WITH (fillfactor = 50, autovacuum_enabled = off);"
                                "ALTER TABLE mailproof_pages ALTER COLUMN words SET STORAGE PLAIN;"
