@@ -169,9 +169,10 @@ void window_all_announced(struct window *w, int64_t now_ns)
 
 // A full line may leave tokens over. One that was not announced would be taken to be as old as the
 // last complete read, and would go out in a short line before its timeout. So complete_ns becomes
-// the time of this read, if the unannounced tokens that are left over are known to be young. After
-// another full read (full) it stays: a backlog is read in many reads, and its last tokens may be as
-// old as its first.
+// the time of this read, if the unannounced tokens that are left over are known to be young:
+// producers announce every token, or the last complete read was not long ago. After another full
+// read (full) it stays: a backlog is read in many reads, and its last tokens may be as old as its
+// first.
 void window_shown_full(struct window *w, bool announced)
 {
     int64_t apart_ns = clock_min(APART_NS, w->timeout_ns);

@@ -82,7 +82,7 @@ void window_shown_full(struct window *w, bool announced);
 
 // Call it for each token of the line that is about to be written. Returns since when the token
 // waits: since its announcement; without one, since we sent the last complete read that did not
-// show it, though it may have come later than that. CLOCK_NEVER: there was no such read.
+// show it, though it may have come later than that. CLOCK_NEVER: no such read is known (seen_ns).
 int64_t window_taken(struct window *w, int64_t id, int64_t now_ns);
 
 // Call it when other collectors may have taken tokens since our last read.
