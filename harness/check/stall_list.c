@@ -118,7 +118,7 @@ static void add_answers(struct stall_list *s, const struct probe_sample *probes,
     }
 }
 
-// True when this fault stopped the server, which then starts with empty caches.
+// True when the server was away in this fault, and may have come back with empty caches.
 static bool is_cold_after(const struct fault_record *f)
 {
     return f->began_ns && f->ok && verb_stops_server(f->spec->verb);

@@ -128,7 +128,8 @@ static void check_fault(const struct check *c, uint32_t fault, double *recovery_
         return;
     // check_slack adds to the run's slack only the time of slow faults.
     limit_ns += check_slack(c, from_ns, until_ns).ns - c->r->slack_ns;
-    // A collector starts and connects no faster than it gets a processor.
+    // check_left takes off stalls and waits for a processor: a collector starts and connects no
+    // faster than it gets one.
     int64_t free_ns = until_ns - from_ns - covered_ns(c, k, from_ns, until_ns);
     if (until_ns - from_ns <= limit_ns ||
         check_left(c, ANY_PROCESS, from_ns, until_ns, free_ns, 1).ns <= limit_ns)

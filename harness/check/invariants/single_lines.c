@@ -1,7 +1,7 @@
 // Invariants of lines and of unplanned deliveries.
 //
 // torn: the last line of a process may lack its end. This always counts if nobody asked the process
-// to end, or if it exited with 0. Of another process it counts only when both of this is true:
+// to end, or if it exited with 0. Of another process it counts only when both are true:
 // - It exited by itself, because a process that a signal ends may stop anywhere in a line.
 // - It could write the rest. With its pipe full it could not: a fault kept the reader away, slowed
 //   it or ended the sender while the process ended, or nobody read for half a second.
@@ -28,8 +28,8 @@ static bool is_torn_by_name(const struct ledger *l, const struct line_record *li
     return false;
 }
 
-// Returns what the reader, or the settling of the ledger, noted about a token in a line; NULL:
-// nothing, because only the first NOTES_MAX notes are kept.
+// Returns what the reader, or the settling of the ledger, noted about a token in a line;
+// TOKEN_UNKNOWN: about the line. NULL: there is no note, because only the first NOTES_MAX are kept.
 static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token)
 {
     for (size_t i = 0; i < l->log->note_count; i++) {
@@ -48,8 +48,8 @@ static const char *reason_of(const struct ledger *l, uint32_t line, uint32_t tok
     return note ? note : "bad signature, fields that are not the database's, or no whole token";
 }
 
-// True when a process may have been unable to write the rest of its last line. To be unread for
-// half of the second that a process has to end is enough.
+// True when a process may have been unable to write the rest of its last line. It had a second to
+// end; if nobody read for half of that, this is enough.
 static bool could_not_write(const struct check *c, const struct process_record *p)
 {
     int64_t from_ns = p->ended_ns - NS_PER_S - c->r->slack_ns;
@@ -65,9 +65,9 @@ static bool could_not_write(const struct check *c, const struct process_record *
 static bool is_broken_off(const struct check *c, const struct line_record *line)
 {
     const struct process_record *p = &c->l->log->processes[line->process];
+    bool by_itself = WIFEXITED(p->status) && WEXITSTATUS(p->status) < check_by_signal;
 
-    return line->state == LINE_TAIL && WIFEXITED(p->status) &&
-           WEXITSTATUS(p->status) < check_by_signal && !could_not_write(c, p);
+    return line->state == LINE_TAIL && by_itself && !could_not_write(c, p);
 }
 
 // Looks for what a line shows by itself: torn, over the limit, or a name that should be refused.
@@ -105,6 +105,7 @@ static void check_line(const struct check *c, const struct line_record *line)
 static void check_earlier(struct result *r, const struct ledger *l, const struct delivery *d)
 {
     int64_t read_ns = l->log->lines[d->line].read_ns;
+    // The note names one token of an earlier segment in this line, not always this one.
     const char *name = note_of(l, d->line, d->token);
 
     if (!check_server_forgot(l, l->start_ns, read_ns, l->start_ns))
@@ -127,7 +128,7 @@ static void check_delivery(struct result *r, const struct ledger *l, const struc
         check_earlier(r, l, d);
         return;
     }
-    // A delivery of a token that the plan does not have has no login of ours.
+    // A token that is not in the plan has no login of ours.
     if (ours)
         ledger_name(l, d->token, login);
     if (d->flags & DELIVERY_FORGED)

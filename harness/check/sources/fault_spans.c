@@ -1,9 +1,9 @@
 // From the strike until the fault is undone, the struck instance cannot work.
 //
-// A fault excuses nothing while it still looks for its victim. A fault of the load alone excuses
-// nothing, nor does a foreign transaction (hold-horizon), unless the subject waits for writers.
-// Where the work is shared, a reader that is away excuses only its own instance; where instances
-// take turns, it excuses all, because the holder rightly keeps its turn.
+// A fault that is no strike excuses nothing (strikes.c): one of the load alone, one that still
+// looks for its victim, or a foreign transaction (hold-horizon), unless the subject waits for
+// writers. Where the work is shared, a reader that is away excuses only its own instance; where
+// instances take turns, it excuses all, because the holder rightly keeps its turn.
 #include "check/sources/sources.h"
 
 void source_faults(struct sources *s)
@@ -11,7 +11,7 @@ void source_faults(struct sources *s)
     for (size_t i = 0; i < s->timeline->strike_count; i++) {
         const struct strike *k = &s->timeline->strikes[i];
         if (strike_is_taken_over(s, k) || strike_slows_reader(k))
-            continue;
+            continue; // takeovers.c and readers.c add the spans of these
         bool turn_kept = k->verb->hits == HITS_READER && !scenario_shares(s->l->scenario);
         sources_add_span(s,
             (struct span){k->struck_ns, k->undone_ns, turn_kept ? EVERY : k->instance, k->cause});
