@@ -30,7 +30,8 @@ static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
 // True when there is time for this run, and after it for confirming the smallest scenario so far.
 static bool time_is_left(const struct shrinking *h, const struct sketch *k)
 {
-    // kept[0] is the whole scenario, so with only one element nothing smaller was found yet.
+    // kept[0] is the whole scenario. While there is nothing smaller, this run's own candidate (k)
+    // would be the one to confirm.
     const struct sketch *best = h->search.kept_count > 1 ? search_best(&h->search) : k;
     int64_t after_ns = h->confirming ? 0 : CONFIRMATIONS * cost_ns(h, best);
 

@@ -7,6 +7,8 @@
     "mailproof list 2>/dev/null | sed -n \"/^" section "/,/^\\$/s/^  \\([^ ]*\\) .*/\\1/p\""
 #define SECTION_NAMES NAMES_OF("$section")
 #define ARGUMENT_NAMES NAMES_OF("$argv[1]") // in a function of fish
+
+// The command for the tags: `mailproof list` shows them in brackets behind the scenarios.
 #define TAGS                                                                                       \
     "mailproof list 2>/dev/null | sed -n \"/^Scenarios/,/^\\$/s/.*\\[\\(.*\\)\\]\\$/\\1/p\" | "    \
     "tr -s \", \" \"\\n\" | sort -u"
@@ -68,8 +70,9 @@ static void print_bash_arguments(void)
     }
 }
 
-// Prints a function for bash. It looks up what the subcommand takes, and then completes the
-// argument of the option before the cursor, an option, or a name.
+// Prints a function for bash. Word 1 is the subcommand. At a later word the function looks up what
+// the subcommand takes, and then completes the argument of the option before the cursor, an option,
+// or a name.
 static void print_bash(const struct command *commands, size_t count)
 {
     puts("# bash completion for mailproof\n"
@@ -153,6 +156,9 @@ static void print_zsh_option(const struct option_text *o, void *unused)
     putchar('\'');
 }
 
+// Prints a function for zsh, which counts words from 1, so word 2 is the subcommand. At a later
+// word (CURRENT) the function drops word 1, mailproof. So _arguments takes the subcommand for the
+// command, and completes its options and names.
 static void print_zsh(const struct command *commands, size_t count)
 {
     puts("#compdef mailproof\n"
@@ -210,6 +216,8 @@ static void print_fish_option(const struct option_text *o, void *context)
     puts("'");
 }
 
+// Prints rules for fish: which words (-a) or option (-l) it offers, and when (-n): before there is
+// a subcommand, or after this one.
 static void print_fish(const struct command *commands, size_t count)
 {
     puts("# fish completion for mailproof\n"
