@@ -1,12 +1,10 @@
 // Judges two sides of stored runs. Pure.
 //
-// The statistics count runs. The transactions of one run share a server, a machine and a moment, so
-// they are not independent samples of a collector; only runs are. A test needs five runs a side at
-// least. Ten runs a side find a difference of a quarter on a machine whose runs differ by a tenth.
+// A test needs five runs a side at least. Ten runs a side find a difference of a quarter on a
+// machine whose runs differ by a tenth.
 //
-// When both sides are alike, all tests together say worse in at most 5% of comparisons, and better
-// in at most 5%: half of each for correctness, half for speed. compare_test.c proves this by a
-// thousand simulated series for each claim.
+// Of the false alarms that compare.h allows, half may come from correctness, half from speed.
+// compare_test.c proves this by a thousand simulated series for each claim.
 //
 // Correctness comes first, as rates of runs. 10 failed runs of 10 are worse than 1 of 10; 1 of 10
 // cannot be told from 0 of 10. So a rare failure raises no alarm. Fisher's exact test compares the

@@ -22,7 +22,7 @@ enum change {
     CHANGE_NONE, // equal within the margin; for correctness: both sides fail alike, or not at all
     CHANGE_BETTER,
     CHANGE_WORSE,
-    CHANGE_UNKNOWN, // neither of these is certain
+    CHANGE_UNKNOWN, // none of these is certain
 };
 
 // One metric of speed or cost.
