@@ -1,5 +1,5 @@
-// Joins the records of shards. The result does not depend on the order in which the folders are
-// named.
+// Joins the records of shards. They are sorted, so that the result does not depend on the order in
+// which the folders are named.
 #pragma once
 
 #include "shards/shard_record.h"
@@ -13,8 +13,8 @@ struct merged {
 };
 
 struct merges {
-    struct merged *items; // owned; one for each work, sorted by command and by what decides its
-                          // items (about)
+    struct merged *items; // owned; one for each work, sorted by `command` and `about` of their
+                          // heads (shard_record.h)
     size_t count;
 };
 

@@ -319,7 +319,7 @@ static int weight_of(enum verdict verdict)
 }
 
 // Takes a shard's trial without any cut; false when it cannot be read. The worst of all shards
-// counts: where the collector failed without a cut, its shard has tried none of its points.
+// counts, because a shard whose collector failed without a cut has tried none of its points.
 static bool take_uncut(struct cutrecord *r, const json_t *line, struct err *e)
 {
     struct trial_result uncut;

@@ -14,8 +14,8 @@
 // because machines may learn different numbers of messages.
 uint64_t cutrecord_number(const struct trial_cuts *cuts);
 
-// Writes a trial with its planned cuts and the cuts of its last try. They differ if the second cut
-// was moved.
+// Writes a trial with its planned cuts and the cuts of its last try. They differ if a second cut
+// that was not reached has been moved nearer.
 json_t *cutrecord_trial(uint64_t item, const struct trial_cuts *planned,
     const struct trial_cuts *cuts, const struct trial_result *r);
 

@@ -62,7 +62,7 @@ bool points_make(
 }
 
 // Draws the second cut of a pair. It comes at one of the messages with which the collector recovers
-// from the first; `recovery` has their numbers by sender.
+// from the first; `recovery`: how many of them each sender sends.
 static struct cut_point draw_second(struct rng *rng, const unsigned recovery[2])
 {
     unsigned all = recovery[MESSAGE_CLIENT] + recovery[MESSAGE_SERVER];
