@@ -127,7 +127,7 @@ static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, vo
     char text[80];
 
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        // A step that never came has no time.
+        // A step that never came has no time, and a closed loop no intended one.
         if (steps[i].at_ns != 0 && steps[i].at_ns != CLOCK_NEVER)
             tell(l, steps[i].at_ns, steps[i].what, context);
     }

@@ -88,8 +88,8 @@ void progress_show(struct progress *p)
         suite_show(p->suite, p);
         return;
     }
-    // On a terminal the line is rewritten. A log would fill up, so it gets a line only every five
-    // seconds.
+    // On a terminal the line is rewritten: \r goes to its start, ESC [K clears what is left of it.
+    // A log would fill up, so it gets a line only every five seconds.
     if (!terminal && p->at_ns - p->shown_ns < plain_every_ns)
         return;
     p->shown_ns = p->at_ns;

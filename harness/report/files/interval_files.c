@@ -1,6 +1,6 @@
-// Writes intervals.csv with one row per second, and latency.hlog. latency.hlog has two intervals
-// for each second, one with the latencies from the intended time and one with those from the
-// commit, and one from the intended time for each phase. An interval without latencies is left out.
+// Writes intervals.csv, with one row per second, and latency.hlog. Each second has two intervals in
+// latency.hlog: the latencies from the intended time, and those from the commit. Each phase has
+// one, from the intended time. An interval without latencies is left out.
 #include "report/report.h"
 
 #include "check/intervals.h"
@@ -30,9 +30,8 @@ static void put_latency(struct buf *out, const struct histogram *h)
 }
 
 // Takes the samples before until_ns that no earlier call took. Returns the last of them; NULL:
-// there is none. *before: the sample to subtract from it, to see what its counters grew by since
-// the earlier calls. This is the last one that they took. If they took none, it is the first of
-// all; NULL when that is the returned one itself.
+// there is none. *before: the sample from which the growth of its counters is measured. This is the
+// last one that earlier calls took, or else the first of all; NULL: no sample is before it.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {
@@ -48,7 +47,7 @@ static const struct sample *sample_of(
 }
 
 // Writes server_up (1) and the server's figures. Counters are written as their growth since
-// `before`, or empty if the server was away at `before` or a crash has reset the counters since.
+// `before`, or empty without `before`, if the server was away then, or if a crash has reset them.
 static void put_counters(struct buf *out, const struct sample *now, const struct sample *before)
 {
     bool comparable = before && before->up && now->commits >= before->commits;

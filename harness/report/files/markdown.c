@@ -79,7 +79,7 @@ static void append_excused(const struct report *r, struct buf *out)
 {
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    excused_lines(r, 1, &text);
+    excused_lines(r, 1, &text); // 1: also invariants of which only a part was excused
     if (buf_str(&text) && text.len > 0)
         buf_append_str(out, "\nNot judged, or excused:\n\n");
     for (char *line = buf_str(&text), *end; line && (end = strchr(line, '\n')); line = end + 1) {
