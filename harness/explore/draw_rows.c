@@ -16,7 +16,7 @@ const struct draw_row draw_rows[] = {
     {"drain", NULL, 0, ELSEWHERE},
     {"rest", "2s", 0.05, NULL},
     {"recovery_limit", NULL, 0, ELSEWHERE},
-    {"slack", NULL, 0, "measured beside the run"},
+    {"slack", NULL, 0, "the run measures it"},
     {"allow", NULL, 0, ELSEWHERE},
     {"judged", NULL, 0, "a draw that is judged little shows little, and is no failure"},
     {"expect", NULL, 0, ELSEWHERE},
@@ -91,7 +91,7 @@ const struct draw_row draw_rows[] = {
     {"load.N.names", "hostile", 0.2, NULL},
     {"load.N.insert", "savepoint|copy|upsert", 0.3, NULL},
     {"load.N.backlog", "30|300", 0.1, NULL},
-    {"load.N.ids_from", "2147483600", 0.1, NULL},
+    {"load.N.ids_from", "2147483600", 0.1, NULL}, // so that ids pass 2^31
     {"load.N.tokens_per_account", "2|5", 0.2, NULL},
     {"load.N.changes",
         "{consume: 0.1}|{suspend: 0.2}|{reactivate: 0.2}|{expire: 0.1}|{delete: 0.2}|"

@@ -5,7 +5,7 @@
 #include "base/base.h"
 
 enum field_type {
-    FIELD_STRING,    // char *; one line, not empty
+    FIELD_STRING,    // char *; one line, not empty; one of `words` if there are any
     FIELD_STRINGS,   // char **, NULL-terminated
     FIELD_WORD,      // an enum: one of `words`
     FIELD_BOOL,      // bool

@@ -1,7 +1,7 @@
 #include "scenario/verbs.h"
 
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
-#define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // parameters of verbs that end a process
+#define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // of kill-collector and stop-collector
 
 // The shortest length that explore gives a fault which keeps the processors busy, because such a
 // fault takes effect late.

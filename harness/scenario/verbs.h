@@ -118,7 +118,7 @@ enum verb_ends { ENDS_NOTHING, MAY_END_SESSIONS, ENDS_SESSIONS, ENDS_PROCESSES }
 enum verb_loses {
     LOSES_NOTHING,
     LOSES_IF_WAIVED,   // with postgres.durability: waive
-    LOSES_UNFLUSHED,   // with postgres.durability: waive, or a disk that is not honest
+    LOSES_UNFLUSHED,   // with postgres.durability: waive, or postgres.disk other than honest
     LOSES_UNCONFIRMED, // with postgres.durability: waive, or without a synchronous standby
 };
 

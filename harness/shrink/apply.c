@@ -1,5 +1,4 @@
-// sketch_apply: makes a smaller scenario by taking away from the whole scenario what the sketch
-// takes away.
+// sketch_apply: makes the smaller scenario that a sketch describes out of the whole one.
 #include <math.h>
 
 #include "scenario/metric.h"
