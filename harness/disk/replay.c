@@ -168,7 +168,7 @@ static bool put_choice(struct device *d, const struct cache *unflushed, uint64_t
 {
     struct replay *r = d->replay;
 
-    r->flush_count = 0;
+    r->flush_count = 0; // a new trial begins
     if (!cache_choose(unflushed, seed, put_for_trial, d, left, e))
         return false;
     r->chosen = r->trial.count;

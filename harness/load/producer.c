@@ -23,8 +23,8 @@ struct producer {
     const struct load_config *config;
     struct load_progress *progress;
     struct load_result *result;
-    pid_t pid; // 0: no process runs at the moment
-    int in, out;
+    pid_t pid;   // 0: no process runs at the moment
+    int in, out; // our ends of the pipes at its standard input and output; -1: closed
     int64_t restart_at_ns;
     size_t next, ended;  // index of the next transaction to put; number of those with an outcome
     size_t oldest;       // all transactions before this one have an outcome

@@ -107,7 +107,7 @@ static void count_thread(struct starved *s, enum owner owner, uint64_t waited_us
     switch (owner) {
     case OWNER_COLLECTOR:
         // Take the longest wait and not the sum, because the threads wait at the same time, and a
-        // token waits for one of them.
+        // token waits for one of them. add_look counts the collector's CPU time.
         s->look.thread_us = longer(s->look.thread_us, waited_us);
         break;
     case OWNER_COLLECTOR_BACKEND:

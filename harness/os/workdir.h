@@ -16,7 +16,7 @@
 
 struct workdir {
     char path[PATH_MAX];
-    char server[PATH_MAX]; // a folder in `path`
+    char server[PATH_MAX]; // the folder `run` in `path`
     int lock;              // descriptor that holds the lock; -1: the folder is not locked
 };
 

@@ -32,7 +32,8 @@ bool target_random(char *digits, size_t count, struct err *e)
     return true;
 }
 
-// Says what libpq does not accept in a conninfo, unless that would quote a value.
+// Says what libpq does not accept in a conninfo, unless that would quote a value, such as a
+// password.
 static void refuse_target(const char *why, struct err *e)
 {
     bool harmless = why && (strncmp(why, "invalid connection option", 25) == 0 ||

@@ -120,8 +120,7 @@ static void carry_process(struct subject *s, struct instance *in, struct fresh *
     in->process = sample->process = (uint32_t)(*count)++;
 }
 
-// Hands the present log to *old and begins the new one. The last samples of the old log are also
-// the first of the new one, because a sample's figures are sums since the start of the process.
+// Hands the present log to *old and begins the new one, with the last samples of the old one.
 static void begin_log(struct subject *s, struct fresh *f, struct subject_log *old)
 {
     struct process_sample samples[INSTANCES_MAX];

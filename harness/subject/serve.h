@@ -123,7 +123,7 @@ int64_t start_due(struct subject *s, int64_t now);
 // has closed the output, or the group's grace is over.
 bool exits_may_reap(struct subject *s, struct instance *in);
 
-// Reads the rest of an ended process's output, kills the rest of its group, records its end, and
+// Kills the rest of an ended process's group, reads the rest of its output, records its end, and
 // decides whether and when the instance is started again.
 void exits_reap(struct subject *s, struct instance *in);
 

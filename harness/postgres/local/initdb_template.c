@@ -24,7 +24,6 @@ bool template_user(struct server_user *user, struct err *e)
     user->gid = getegid();
     if (user->uid != 0)
         return true;
-    // PostgreSQL refuses to run as root.
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
         const struct passwd *entry = getpwnam(candidates[i]);
         if (!entry || entry->pw_uid == 0)
