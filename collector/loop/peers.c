@@ -181,7 +181,8 @@ static int64_t look_due_ns(const struct collector *c)
     // for tokens since our last look, and a look costs little beside that.
     if (owners_need_looks(&p->others) || c->take.asked_ns > p->look_sent_ns)
         return p->look_at_ns;
-    // We sleep. A token that comes due again is not announced, so another may have taken it since.
+    // We sleep. Where lines are answered, a token comes due again without an announcement, so
+    // another may have taken something since our last look.
     return c->queue.policy->answers && p->others.n > 0 ? p->others.looked_ns + IDLE_NS
                                                        : CLOCK_NEVER;
 }
@@ -263,8 +264,8 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     if (p->freeing.alive)
         owners_freed(&p->others, p->freeing.number, c->now_ns);
     p->freeing = (struct owner){0};
-    // Nobody announces what others give back, or what a person gives to mailroom_retry, so we look
-    // for it.
+    // Nobody announces what we freed, what an owner that left gave back, or what else has no owner
+    // and is due (WAITS), such as what a person gives to mailroom_retry. So we look for it.
     if (freed > 0 || p->others.n < before || text_bool(r, 0, WAITS))
         take_look_at_all(c);
     return true;

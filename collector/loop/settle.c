@@ -1,6 +1,6 @@
-// To settle a line we name its row, by its n and a random number (the nonce), so that after a
-// failover no line is taken for another that got the same n. All lines that are written are settled
-// in one request. If possible, that request is also the next take, so that one flush serves both.
+// To settle a line we name its row by two numbers, its n and a random one (the nonce), so that
+// after a failover no line is taken for another that got the same n. All lines that are written are
+// settled in one request. If possible, that request is also the next take: one flush serves both.
 //
 // The lock for work in hand shows other collectors that we have something in hand, so that they
 // watch our lease. It is released by the request that leaves nothing in hand, because a trip of its
@@ -252,8 +252,7 @@ static void count_settled(struct collector *c, const struct line *line)
         doubt_clear(&c->doubt);
 }
 
-// Clears the doubt if nothing is in hand. Nothing waits either, so no line will come for the tokens
-// in doubt: they do not wait any more.
+// With nothing in hand, and nothing that waits, no line will come for the tokens in doubt.
 void settle_saw_nothing(struct collector *c)
 {
     if (!settle_in_hand(c) && !settle_pending(c) && !c->in_doubt.rows_left)
@@ -387,7 +386,8 @@ bool settle_step(struct collector *c, struct err *e)
         if (session_awaits(s, QUEUE_IN_DOUBT))
             return true;
         // A line that was begun is finished first, because only then is it certain that its tokens
-        // are out. Where several collect, others need not wait for that: they get our other rows.
+        // are out. Where several collect, we ask for our rows at once, so that those of other lines
+        // can be given back meanwhile.
         if (!c->queue.policy->answers && lines_in(&c->lines, LINE_OUT) > 0)
             return c->queue.policy->exclusive || c->in_doubt.rows_asked || in_doubt_ask_rows(c, e);
         return in_doubt_ask(c, e);

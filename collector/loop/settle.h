@@ -43,7 +43,8 @@ void settle_failed(struct collector *c);
 void settle_lock_held(struct collector *c);
 void settle_lock_unsure(struct collector *c);
 
-// Call it when a look at everything found no token that waits.
+// Clears the doubt if nothing is in hand. Call it when a take that looked at all rows found no
+// token that waits.
 void settle_saw_nothing(struct collector *c);
 
 // Gives back all rows of which no line is begun. While a token is in doubt, it gives back none.

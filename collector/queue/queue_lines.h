@@ -29,7 +29,7 @@ struct take_request {
     bool lock;      // take the lock for work in hand with the first token
     const struct settled *settled; // to be settled in the same transaction; NULL: none
 };
-// Takes lines, or only looks, if fewer than r->fewest tokens wait.
+// Takes lines; but if fewer than r->fewest tokens wait, only looks.
 bool queue_send_take(const struct queue *q, struct session *s, const struct take_request *r,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
