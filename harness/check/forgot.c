@@ -1,20 +1,20 @@
 // Tells which acknowledged data the server itself lost.
 //
 // The harness commits a counter ten times a second, and the first number that is missing at the end
-// dates the loss. With a disk that lies, the counter says nothing. For a cluster the old leader's
-// WAL says which commits a failover left behind; a token among these commits counts as
-// `left_behind`, and `allow` for `vanished` tolerates no other token. Where nothing dates the loss
-// (an old history, a lying disk), it lies between the beginning and the end of a fault that may
-// lose data under the run's settings of `durability`, disk and standby (enum verb_loses).
+// dates the loss. A disk that lies may lose single pages, so there the counter says nothing. For a
+// cluster the old leader's WAL says which commits a failover left behind; a token among these
+// counts as `left_behind`, and `allow` for `vanished` tolerates no other. Where nothing dates the
+// loss (an old history, a lying disk), it lies between the beginning and the end of a fault that
+// may lose data under the run's settings of `durability`, disk and standby (enum verb_loses).
 //
 // A repeated delivery counts as `redelivered`, which is the server's fault, only if its line may
 // have been confirmed after the first lost commit. If the line's process had written its next line
 // by then, the line had been confirmed before, and the collector is to blame.
 #include "check/inside.h"
 
-// True when the fault lost commits that were acknowledged. left_known: the harness found out since
-// when (left_ns; 0: it lost none). Otherwise the run's settings say whether the fault may have lost
-// some.
+// True when the fault lost commits that were acknowledged. With left_known the harness has found
+// out (left_ns: the time of the first one; 0: none). Else the run's settings say whether the fault
+// may have lost some.
 static bool loses_data(const struct ledger *l, const struct fault_record *f)
 {
     const struct scenario_postgres *postgres = &l->scenario->postgres;
@@ -49,8 +49,8 @@ bool check_server_forgot(
 }
 
 // True when the token was acknowledged after the first commit that was left behind, and its COMMIT
-// was sent before the fault ended. A fault of the leader ends when another member leads; the old
-// leader has stepped down by then.
+// was sent before the fault ended. A fault of the leader ends when another member leads; later
+// COMMITs go there, because the old leader has stepped down by then.
 bool check_left_behind(const struct ledger *l, uint32_t token)
 {
     const struct txn_record *txn = ledger_txn(l, token);

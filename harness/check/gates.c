@@ -2,7 +2,7 @@
 // got no processor, the run is inconclusive, because then it says nothing about the collector.
 // Every gate names its figure, and those that a busy machine may explain name the programs that
 // used it. A scenario that sets its slack says how coarsely it judges time, so the limits of lag,
-// stalls and late inserts are at least that slack. A worker's clock must be known to half of it.
+// stalls and late inserts are at least that slack; a worker's clock must be known to half of it.
 #include "check/inside.h"
 
 static const int64_t lag_limit_ns = 100 * NS_PER_MS; // limit of the p99 of the inserts' lag

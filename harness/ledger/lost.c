@@ -11,9 +11,9 @@ static int64_t acknowledged_ns(const struct probe_sample *s)
 }
 
 // Returns the time from which on a fault that ended at until_ns has lost commits; 0: it lost none.
-// The fault before it ended at since_ns, so this one can have lost only what was acknowledged
-// between the two. Between two commits of the probe nobody knows what is lost, so the time is that
-// of the commit before the first lost one.
+// Commits that were acknowledged by since_ns count for the fault before it, which ended then.
+// Between two commits of the probe nobody knows what is lost, so the time is that of the commit
+// before the first lost one.
 static int64_t first_lost_ns(
     const struct ledger *l, const bool *kept, int64_t since_ns, int64_t until_ns)
 {

@@ -222,7 +222,7 @@ static void index_openers(struct early *t)
 // A token may be announced after a line has taken it, and this announcement starts a timer, too.
 // Returns how long after its token's acknowledgement such an announcement must have come to start
 // the timer that fired when this line was written. CLOCK_NEVER: none can have started it, because
-// no line was written before, or the process's short line `before` has stopped all timers since.
+// no line was written before it started, or the process's short line `before` has stopped it since.
 static int64_t announced_late_ns(const struct early *t, uint32_t before, uint32_t index)
 {
     const struct check *c = t->c;
@@ -267,9 +267,10 @@ static bool is_opened(const struct early *t, uint32_t before, uint32_t index, in
 
 // --- causes -------------------------------------------------------------------------
 
-// A bequest is the tokens that an instance had taken when a fault struck it. The instance that gets
-// them writes them at once, without a window. If this line may hold tokens of a bequest, returns
-// its cause, or else CAUSE_IS_NONE. By own_until_ns some instance has got them.
+// A bequest is the tokens that an instance had taken when a fault struck it. By own_until_ns some
+// instance has got them; it writes them at once, without a window, or at most a batch timeout later
+// (from_ns is a timeout before this line). If this line may hold tokens of a bequest, returns its
+// cause, or else CAUSE_IS_NONE.
 static struct cause of_bequest(
     const struct check *c, const struct line_record *line, int64_t from_ns)
 {
@@ -323,7 +324,7 @@ static struct cause held_up_by(const struct check *c, const struct line_record *
 
     if (cause.kind == CAUSE_NONE)
         cause = of_bequest(c, line, from_ns);
-    // A line before that was read in a stall was written earlier than it seems.
+    // If the line before was read in a stall, it was written earlier than it seems.
     cause =
         check_kept_by(c, NO_PROCESS, before->read_ns - look_to_write_ns, before->read_ns, 0, cause);
     return cause.kind == CAUSE_NONE && is_starved(c, line, before, late_ns)

@@ -6,10 +6,10 @@
 // itself wrote into `expires_at` does not count. An unsendable token is lost when it is not in
 // dead_letters, which a collector with tables of its own promises by `dead_letters`. A token that a
 // torn or forged line names is counted with that line and not here. Three cases are not judged:
-// - Still draining: the drain ran its whole length, and full lines still came in its last 2T + 1 s
-//   (2T + slack, if that is longer), or as many tokens as the budget allows. For a subject that
-//   promises no limit, new tokens in the last second (or slack) are enough. Of this second or slack
-//   no more counts than half of the drain. Then neither lost nor an expectation about it is judged.
+// - Still draining: the drain ran its whole length, and full lines, or as many tokens as the budget
+//   allows, still came in its last 2T + d. d is 1 s, or the slack if that is longer, but at most
+//   half of the drain. For a subject that promises no limit, new tokens in the last d are enough.
+//   Then neither lost nor an expectation about it is judged.
 // - The plan ended the last collector for good: `collector.restart` is off, or a fault lasts `for:
 //   rest`. Then lost, unrecovered and end_state are not judged, and the run is inconclusive.
 // - The harness may have left the server broken (verdict.c).
