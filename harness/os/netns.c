@@ -10,10 +10,10 @@
 #define DEVICE "mailproof"
 
 // The hook prerouting sees a packet when it has crossed the cable and has not reached TCP yet, so
-// its sender gets no notice of the loss. With priority -300 the filter comes before all others. A
-// packet that is dropped on its way out would give its sender an error. Address resolution is not
-// IP and passes. Without it connecting would fail at once with "no route to host", which a silent
-// network never says.
+// its sender gets no notice of the loss; for a packet that is dropped on its way out, it would get
+// an error. With priority -300 the filter comes before all others. Address resolution is not IP and
+// passes. Without it connecting would fail at once with "no route to host", which a silent network
+// never says.
 #define CHAIN "ip mailproof silence"
 static const char make_filter[] =
     "add table ip mailproof; add chain " CHAIN " { type filter hook prerouting priority -300; }";

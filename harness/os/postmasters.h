@@ -14,9 +14,9 @@ MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
 // children were killed.
 void postmasters_remove_memory(const char *dir, pid_t pid);
 
-// Ends all servers of a folder whose mailproof is gone. Kills every noted server that still runs
-// (or is stopped) as this user, and removes the shared memory of all noted servers. Does the same
-// with each server that a lock file in a folder below names: Patroni's servers have no note.
+// Ends all servers of a folder whose mailproof is gone. Kills every noted server of this user that
+// still runs or was stopped by SIGSTOP, and removes the shared memory of all noted servers. Does
+// the same with each server that a lock file in a folder below names: Patroni's have no note.
 void postmasters_sweep(const char *dir, uid_t user);
 
 // Removes the shared memory of a data folder's server that was killed. The lock file in the folder

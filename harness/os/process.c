@@ -14,7 +14,7 @@
 #include "os/child_env.h"
 #include "os/paths.h"
 
-#define GROUP_MAX 256
+#define GROUP_MAX 256                 // most processes of a group that are waited for
 #define CHILDREN_TEXT_MAX (64u << 20) // more than the digits of all pids
 
 // How often a wait looks again. Waits poll, so that each thread can wait for its own child with a

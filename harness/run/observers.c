@@ -12,9 +12,9 @@ static size_t collector_pids(void *subject, pid_t *pids, size_t max)
     return subject_signal(subject, -1, 0, pids);
 }
 
-// If the server is in a container with a pid namespace of its own, returns the address of the pid
-// of its first process on this machine, below which its backends are found. NULL: the server
-// reports the pids of this machine.
+// For a server in a container with a pid namespace of its own, returns where the pid of its first
+// process on this machine is kept: its backends are found below that. NULL: the server reports the
+// pids of this machine.
 static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
 {
     return server->pids_are_ours ? NULL : &o->outer_pid;

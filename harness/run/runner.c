@@ -244,8 +244,7 @@ static void print_handlers(const struct handlers *h, FILE *out)
         fprintf(out, "  failing     %u %s, %u %s at most", h->failing,
             NOUN(h->failing, "job that always fails", "jobs that always fail"), h->attempts,
             NOUN(h->attempts, "attempt", "attempts"));
-    // CLOCK_NEVER: none followed a failed attempt; all later ones followed a death, or another
-    // attempt that still ran.
+    // CLOCK_NEVER: no attempt followed a failed one; each followed a death, or one that still ran.
     if (h->attempts > 1 && h->gap_min_ns != CLOCK_NEVER)
         fprintf(out, ", %.1f to %.1f s apart", seconds(h->gap_min_ns), seconds(h->gap_max_ns));
     fputs(h->failing > 0 ? "\n" : "", out);

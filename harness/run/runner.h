@@ -15,8 +15,8 @@ struct suite;
 // leaves them to the next one.
 struct segment {
     uint32_t number; // counted from 0
-    // The next segment's scenario; only its seed differs from that of the run's own scenario. Both
-    // must outlive both runs. NULL: this is the last segment.
+    // The next segment's scenario: that of this run, but with another seed. Both must outlive both
+    // runs. NULL: this is the last segment.
     const struct scenario *next;
     // Before the run, *handover is the run of the segment before, with its server and collector; if
     // *handover is NULL, this segment starts its own. After the run, *handover is the run for the
@@ -37,7 +37,7 @@ struct run_options {
     struct suite *suite; // the table of several scenarios, which shows the progress; NULL: the run
                          // has a progress line of its own
     struct live *live;   // takes the progress and the verdict; NULL: nobody wants them
-    struct buf *suites;  // takes the run's <testsuite>; NULL: nobody wants it
+    struct buf *suites;  // takes the run's part of junit.xml; NULL: nobody wants it
     // A server that runs already and gets a fresh database (shared_server.h); the caller keeps it.
     // NULL: the run has a server of its own.
     struct server *server;

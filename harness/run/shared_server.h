@@ -5,9 +5,9 @@
 #include "postgres/provider.h"
 #include "scenario/scenario.h"
 
-// True when a run of this scenario can use a shared server. False when it would leave the server
-// changed (stopped, promoted, or with its power cut), or needs one in a network of its own or with
-// clocks of its own.
+// True when a run of this scenario can use a shared server. False when a fault stops the server,
+// and so may leave it changed, or when the run needs a server with a standby, a disk that can
+// crash, or a network or clocks of its own.
 bool shared_fits(const struct scenario *s);
 
 // Opens and starts the server. Call shared_close even if this fails.
@@ -15,6 +15,5 @@ MUST_USE bool shared_open(
     struct server *server, const struct scenario *s, const char *conninfo, struct err *e);
 void shared_close(struct server *server);
 
-// Removes everything that the last run left, so that the next run finds the server as if it were
-// new.
+// Removes the databases that the last run left. Its roles stay until the next run replaces them.
 MUST_USE bool shared_clear(struct server *server, struct err *e);

@@ -19,7 +19,8 @@
 
 static const int64_t pace_ns = 4 * NS_PER_MS;   // pause between commits, which gives batches of
                                                 // several sizes
-static const int64_t flush_ns = 20 * NS_PER_MS; // the disk takes this time for each flush
+static const int64_t flush_ns = 20 * NS_PER_MS; // the disk takes this time for each flush, so a
+                                                // line is read before its confirmation is flushed
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t collector_end_ns = 5 * NS_PER_S;
 
@@ -184,7 +185,7 @@ static void show_flush_progress(const struct flushes *f, uint64_t done, const ch
 }
 
 // Tells the user how long all states will take, from the time of the first one. A run that is
-// stopped cannot be resumed, because the next run records other states.
+// stopped later is lost: it cannot be resumed, because the next run records other states.
 static void print_flushes_forecast(const struct flushes *f, int64_t first_ns)
 {
     struct forecast forecast = {0};

@@ -37,8 +37,8 @@ struct flush_trial_result {
     unsigned vanished;   // number of tokens that were acknowledged before the cut and are missing
     unsigned lost;       // number of tokens that are present, but were never read; leased: or have
                          // no end
-    unsigned duplicated; // number of repeats of tokens that nothing excuses
-    unsigned damaged;    // number of broken pages and indexes
+    unsigned duplicated; // number of repeated deliveries that nothing excuses
+    unsigned damaged;    // number of broken tuples, and of queries that failed on broken data
     unsigned exits;      // number of ends of the collector that nobody asked for
     uint64_t second_cut_flush; // the flush of the recovery, counted from 1, at which a second cut
                                // came; 0: no second cut
@@ -49,6 +49,7 @@ struct flush_trial_result {
     int64_t took_ns;
 };
 
+// The settings that all trials share.
 struct flush_trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario names it
@@ -69,7 +70,7 @@ MUST_USE bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], 
 // Commits a token of the workload, as the load would do.
 MUST_USE bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e);
 
-// The settings of the trial of one state.
+// What differs from trial to trial.
 struct flush_trial {
     int instances;            // number of collectors that start again
     bool second_cut;          // true: the power is cut a second time, while the server recovers

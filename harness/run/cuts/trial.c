@@ -25,7 +25,7 @@ static const int64_t collector_end_ns = 5 * NS_PER_S;
 static const int64_t links_close_ns = 500 * NS_PER_MS;
 static const int64_t kill_ns = 5 * NS_PER_S; // time in which a killed process must be gone
 
-// After this many steps without a line, the trial stops waiting for lines at each step.
+// After this many steps in a row whose tokens did not all come, the trial commits no further steps.
 #define SILENT_STEPS 2
 
 _Static_assert(POINTS_CUTS_MAX == PROXY_CUTS_MAX, "a trial's cuts fit the proxy");
@@ -39,7 +39,7 @@ struct trial {
     struct steps steps;
     struct command command;
     struct subject *subject;
-    struct observers observers; // only the wait for a processor
+    struct observers observers; // only `starved` of it, the waits for a processor
     size_t links;               // the most connections at once that were seen before the cut
     int64_t idle_since_ns;      // time since which all connections have been idle; 0: they are not
     pthread_mutex_t lock;       // guards what the proxy's thread uses: subject and faults
