@@ -38,9 +38,9 @@ int run_suite(const struct scenario *scenarios, size_t count, const struct optio
 // signal, the exit code for that signal.
 int cli_fail(const struct err *e);
 
-// Returns the more important of two exit codes. That of a signal comes first. Then the order is 70,
-// 1, 64, 2, 3, 4, 0, 77: a wrong command that only a run reveals (64) must not hide a broken
-// invariant (1), and what was skipped (77) says nothing beside what was judged.
+// Returns the more important of two exit codes (print_help explains them). A signal's comes first,
+// then 70, 1, 64, 2, 3, 4, 0, 77: a wrong command that only a run reveals (64) must not hide a
+// broken invariant (1), and what was skipped (77) says nothing beside what was judged.
 int cli_worse(int a, int b);
 
 // --- manual.c, completion.c --------------------------------------------------------

@@ -76,7 +76,8 @@ static bool curve_make(struct curve *c, const struct side *side)
 
 // --- the picture -------------------------------------------------------------------------
 
-// Returns the horizontal place of percentile number i. 14 units on the left stay free.
+// Returns the horizontal place of percentile number i. 14 units on the left stay free, so that the
+// first mark does not cover the end of the axis.
 static double percentile_x(size_t i)
 {
     double first = percentiles[0].nines, last = percentiles[PERCENTILES - 1].nines;
@@ -130,6 +131,7 @@ static void put_curve(
     buf_append_str(out, "</g>");
 }
 
+// Draws the key to a curve at the top: a short piece of its line, and the side's name.
 static void put_curve_name(const struct curve *c, const char *class, double x, struct buf *out)
 {
     buf_printf(out,

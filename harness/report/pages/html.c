@@ -67,7 +67,7 @@ static json_t *excused_of(const struct report *r)
     json_t *list = json_array();
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
-    excused_lines(r, 1, &text);
+    excused_lines(r, 1, &text); // 1: with each invariant of which any part was excused
     for (char *line = buf_str(&text), *end; line && (end = strchr(line, '\n')); line = end + 1)
         json_array_append_new(list, json_stringn(line, (size_t)(end - line)));
     return list;
