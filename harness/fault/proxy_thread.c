@@ -213,7 +213,7 @@ static int64_t pump_all(struct proxy *p)
             i++;
             continue;
         }
-        // The bytes up to the cut have passed.
+        // The connection has ended. If by a cut, the bytes up to the cut have passed.
         if (was_cut && p->cut.state == CUT_BEGUN && p->cut.link == p->links[i]->number)
             finish_cut(p, p->links[i]);
         else

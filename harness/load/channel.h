@@ -3,8 +3,8 @@
 // worker, so only those who may run commands on its machine can reach it, and the command encrypts.
 //
 // A call blocks for a limited time. A worker that is silent for longer than CHANNEL_SILENCE_NS
-// counts as lost. Before that, a worker stops by itself when it has heard nothing from its run for
-// CHANNEL_UNHEARD_NS.
+// counts as lost. A worker that has heard nothing from its run for CHANNEL_UNHEARD_NS stops by
+// itself; as this is shorter, a worker that counts as lost has ceased to send.
 //
 // When the other side is gone or silent, the functions fail with ERR_CONNECTION. Only one thread
 // may use a channel at a time.

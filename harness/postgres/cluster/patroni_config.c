@@ -33,8 +33,9 @@ static json_t *parameters_json(const struct patroni_layout *l)
     return p;
 }
 
-// Returns the settings that Patroni keeps in its store for all members. (The empty comments keep
-// the format strings and the values apart when clang-format lays them out.)
+// Returns the settings that Patroni keeps in its store for all members. A member may lead even if
+// it is 1 GB behind, so that a failover finds one under load, too. (The empty comments keep the
+// format strings and the values apart when clang-format lays them out.)
 static json_t *shared_part(const struct patroni_layout *l)
 {
     return json_pack("{s:i, s:i, s:i, s:i, s:b, s:{s:b, s:b, s:o}}", //

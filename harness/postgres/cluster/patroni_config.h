@@ -22,9 +22,9 @@ struct patroni_place {
 };
 
 struct patroni_layout {
-    const char *dir,
-        *bindir; // dir: the part of the run's folder that belongs to the server's user, with a
-                 // folder for each member; bindir: the folder of the server's programs
+    const char *dir;    // the part of the run's folder that belongs to the server's user, with a
+                        // folder for each member
+    const char *bindir; // the folder of the server's programs
     struct patroni_place servers[PATRONI_MEMBERS], rests[PATRONI_MEMBERS];
     struct patroni_place store; // address of etcd
     char store_password[PATRONI_PASSWORD_MAX];
