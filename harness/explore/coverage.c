@@ -81,7 +81,7 @@ unsigned coverage_gain(const struct coverage *c, const struct scenario *s, const
     return gain;
 }
 
-// --- how far it went -------------------------------------------------------------------
+// --- how much is covered ---------------------------------------------------------------
 
 struct coverage_share coverage_states(const struct coverage *c, const struct draw_limits *limits)
 {

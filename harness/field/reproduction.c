@@ -15,18 +15,19 @@
 #define EXIT_NOT_SEEN 0
 #define EXIT_SEEN 1
 #define EXIT_INCONCLUSIVE 2
+#define SEEDS_DEFAULT 10
 
 // --- installing a subject ------------------------------------------------------------
 
 // A subject that comes with mailproof is installed, with pinned versions, into a copy of subjects/
 // in the user's cache. Only Debian's packages change the system; the script installs them only for
 // root, and names them first.
-#define ARGS_MAX 40
-#define SEEDS_DEFAULT 10
+
+#define ARGS_MAX 40                        // most words of the script's command
 #define POLL_NS (INT64_C(100) * NS_PER_MS) // how often a signal is looked for
 #define GRACE_NS (INT64_C(2) * NS_PER_S)   // time that the script has to end after TERM
 
-// Returns the part of a path after the folder that it lies in; NULL when it lies elsewhere.
+// Returns the part of a path after this folder; NULL: the path does not lie in it.
 static const char *path_in_folder(const char *path, const char *folder)
 {
     size_t len = strlen(folder);

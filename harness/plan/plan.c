@@ -336,8 +336,8 @@ static void add_account(struct maker *m, uint32_t token)
 }
 
 // Draws a change for every token, so that a token without one does not shift the draws of those
-// after it. Adds the change if the token would be delivered and waits during the load, but not in a
-// shared account, whose other tokens would change, too.
+// after it. Adds the change if the token would be delivered, is not of the backlog, and has an
+// account of its own: in a shared account the other tokens would change, too.
 static void add_change(struct maker *m, const struct plan_txn *txn, uint32_t token)
 {
     struct plan *p = m->plan;

@@ -112,7 +112,7 @@ enum metric_subject {
     FOR_ALL = FOR_QUEUE | FOR_MAIL,
 };
 
-// The properties of a metric that decide when it may convict.
+// The properties of a metric that decide in which runs it is judged, or may convict.
 enum metric_trait {
     TRAIT_TIME = 1 << 0,      // a busy machine alone can break the invariant or distort the figure
     TRAIT_COLLECTOR = 1 << 1, // it can be judged only if a collector is left at the run's end

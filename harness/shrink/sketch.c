@@ -47,10 +47,9 @@ int64_t sketch_load_ns(const struct sketch *k, const struct whole *w)
 int64_t sketch_fault_ns(const struct sketch *k, const struct whole *w, size_t fault)
 {
     const struct scenario *s = w->scenario;
-    int64_t at_ns = w->plan->faults[fault].at_ns; // the fault's time, counted from the start of
-                                                  // phase i
-    int64_t left_ns = 0;                          // sum of what is left of the phases before phase
-                                                  // i
+    // In the loop, at_ns is the fault's time counted from the start of phase i, and left_ns what is
+    // left of the phases before phase i.
+    int64_t at_ns = w->plan->faults[fault].at_ns, left_ns = 0;
 
     for (size_t i = 0; i < s->load_count; i++) {
         const struct span *span = &k->spans[i];
@@ -75,7 +74,7 @@ size_t sketch_fault_count(const struct sketch *k, const struct whole *w)
     return count;
 }
 
-// Of a phase, a stretch shorter than a millisecond is not kept.
+// A stretch shorter than a millisecond is not kept, because the format has no shorter phase.
 void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_t to_ns)
 {
     int64_t start_ns = 0; // where phase i begins in the load that is left

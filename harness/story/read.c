@@ -13,8 +13,8 @@
 #define REPEAT_MAX 100000
 
 // The scenario with which each story begins: a reference collector that promises everything, with
-// three tokens a line and a timeout of a tenth of a second. With `needs: [small]` the promise
-// `small` counts, too: memory and CPU use are judged. story_base appends the promises.
+// three tokens a line and a timeout of a tenth of a second. The promise `small` counts only where
+// `needs` names it, so it does: memory and CPU use are judged. story_base appends the promises.
 static const char base_scenario[] =
     "name: story\n"
     "summary: A story.\n"
