@@ -22,7 +22,8 @@ struct variable {
 };
 
 struct variables {
-    const char *program, *prefix;
+    const char *program; // its name in messages
+    const char *prefix;  // with which the names of its variables begin
     const struct variable *rows;
     size_t count;
     bool one_line; // no text may have a line break, and no message shows a text

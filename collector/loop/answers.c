@@ -1,5 +1,6 @@
 // A sender counts the lines that it reads, from 1, and so do we. So a line needs no number on the
-// wire. Answers of an earlier sender fit no line.
+// wire. The lines of an earlier sender have lost their numbers, so answers of the present one do
+// not fit them.
 //
 // When a sender dies, nobody knows which of the tokens without an answer went out. All of them are
 // tried again. If a token was not in its first attempt, it may have killed more senders than this
@@ -25,8 +26,7 @@ struct outbox_result answers_result(
 
 // Puts what became of a token into the outbox, and marks the token as answered. A transient error
 // of the last attempt that is allowed makes the token dead. Any other gives it a delay until the
-// next attempt.
-// `text`: what the history says about it.
+// next attempt. `text`: what the history says about it.
 static bool record_result(struct collector *c, struct line *line, struct line_token *t,
     enum result_kind kind, const char *text, struct err *e)
 {
@@ -222,8 +222,8 @@ bool answers_time_out(struct collector *c, struct err *e)
     int64_t most_ns = c->config->leased.answer_timeout_ms * NS_PER_MS;
     struct line *line;
 
-    // Without answers, a line that is out is one that the reader has not taken whole. However long
-    // that lasts, only the reader can end it.
+    // In a mode without answers, a line that is out is one that the reader has not taken whole.
+    // However long that lasts, only the reader can end it.
     if (!c->queue.policy->answers)
         return true;
     while ((line = lines_first(&c->lines, LINE_OUT)) && line->out_ns <= c->now_ns - most_ns) {

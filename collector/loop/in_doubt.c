@@ -154,6 +154,6 @@ bool in_doubt_on_answer(struct collector *c, const PGresult *r, struct err *e)
     c->in_doubt.step = DOUBT_ANSWERED;
     // The answer names at most ROWS_MOST rows; the others are asked for once these are settled.
     c->in_doubt.rows_left = may_lack_rows(r);
-    c->take.look_at_ns = 0;
+    c->take.look_at_ns = 0; // look at once
     return true;
 }

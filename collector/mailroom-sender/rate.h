@@ -31,6 +31,6 @@ int64_t rate_next_ns(struct rate *r, int64_t now_ns);
 // True when the day's mails are used up.
 bool rate_spent(struct rate *r, int64_t wall_s);
 
-// Counts a mail that is about to go out, even if the server is away. False: the file cannot be
-// written.
+// Counts a try to send a mail. Call it before the try, which counts even if it fails. False: the
+// file cannot be written.
 bool rate_count(struct rate *r, int64_t now_ns, int64_t wall_s, struct err *e) MUST_USE;
