@@ -5,9 +5,9 @@
 // A leased line may end unwritten: its attempts are given back, lost or expired. So the attempts
 // are matched to the lines in their order, and some attempts to no line.
 //
-// misrecorded is found here and, from the recorded ends, in leased_outcome.c. There are five cases.
-// A collector may die, or its session may end, before it has recorded something. That is an excuse,
-// as it is for resurrected.
+// misrecorded is found here and, from the recorded ends, in leased_outcome.c. A collector may die,
+// or its session may end, before it has recorded something. That is an excuse, as it is for
+// resurrected. There are five cases:
 // - A token is recorded as sent, but its last answer was not `sent`. Or a token is recorded as
 //   dead, but it was sent, or was neither refused nor tried often enough.
 // - The number of an attempt does not follow the one before.

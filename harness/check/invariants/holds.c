@@ -13,9 +13,9 @@ static const int64_t apart_most_ns = 2 * NS_PER_S; // looks further apart show t
 
 // Returns the length of a stretch of time, less the faults in it that may keep the collector from
 // ending its transaction. *cause is the last of these faults; CAUSE_NONE: there was none. Faults of
-// the reader and of the sender do not count, because a collector can end its transaction meanwhile,
-// nor do other clients' locks (HITS_DATABASE), because the looks themselves leave out the wait for
-// them. Nobody knows whose session it is, so a strike on any instance counts.
+// the reader and of the sender do not count, because a collector can end its transaction meanwhile.
+// Other clients' locks (HITS_DATABASE) do not count, because the looks leave out the wait for them.
+// Nobody knows whose session it is, so a strike on any instance counts.
 static int64_t free_ns(
     const struct check *c, int64_t from_ns, int64_t until_ns, struct cause *cause)
 {

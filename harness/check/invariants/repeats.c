@@ -5,14 +5,14 @@
 // shared mode, to lose the turn means to lose the tokens that it has taken.
 //
 // A repeated delivery needs a cause of its own:
-// - A death: the delivery before was in the last line of a process that died before this line was
-//   read. A process that ended by itself at TERM gives no cause with exit code 0, because 0 says
-//   that all is confirmed. With 75 it gives one only if, since the line was written, a fault hit
-//   this instance, a stall lasted, or others kept the processors away. The harness sees a death up
-//   to slack after it happened.
-// - A lost turn, with several collectors: the delivery before was in the last line of a collector
-//   that lost its turn, and another writes the token again. The collector may even have returned
-//   and written more, if another one that may have taken the line over died meanwhile.
+// - A death: `first` is the last line of a process that died before `again` was read. A process
+//   that ended by itself at TERM gives no cause with exit code 0, because 0 says that all is
+//   confirmed. With 75 it gives one only if, since `first` was written, a fault hit this instance,
+//   a stall lasted, or others kept the processors away. The harness sees a death up to slack after
+//   it happened.
+// - A lost turn, with several collectors: `first` is the last line of a collector that lost its
+//   turn, and another wrote `again`. The collector may even have returned and written more, if
+//   another one that may have taken `first` over died meanwhile.
 // - A late line (`late_lines`): a collector that lost its turn may write one line on its return,
 //   with tokens that another wrote meanwhile.
 //
@@ -24,11 +24,11 @@
 //
 // A collector lost its turn when
 // - a fault kept it away (pause-collector, partition, half-open, exhaust-connections, or the server
-//   away or paused) for B (sources/takeovers.c) or more;
+//   away or paused) for bounds_hang_ns or more;
 // - a fault kept it away, its session may have ended meanwhile or at most the grace before, and
 //   more than the grace passed until it could have a new one (outlasts_grace). So terminate-backend
 //   alone takes nobody's turn;
-// - a stall of B or more came while it had the turn.
+// - a stall of bounds_hang_ns or more came while it had the turn.
 #include "check/inside.h"
 
 #include <sys/wait.h>
