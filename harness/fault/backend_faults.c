@@ -81,7 +81,8 @@ static const char terminate_listener_sql[] = TERMINATE LISTENERS;
 
 // This function runs in the server, watches for a query of the given roles, cancels the first that
 // it sees, and returns its pid. A collector's query takes a millisecond, so it would always be over
-// before another client could cancel it.
+// before another client could cancel it. Without pg_stat_clear_snapshot each turn of the loop would
+// see what the first one saw.
 static const char cancel_function_sql[] =
     "CREATE OR REPLACE FUNCTION pg_temp.cancel_one(roles name[]) RETURNS text LANGUAGE plpgsql AS "
     "$$"
@@ -99,6 +100,7 @@ static const char cancel_function_sql[] =
 static const char cancel_sql[] =
     "SELECT (pid IS NOT NULL)::int, pid FROM pg_temp.cancel_one($1::name[]) AS pid";
 
+// 1 when none of the backends of the list $1, as TERMINATE returns it, lives.
 static const char gone_sql[] =
     "SELECT (NOT EXISTS (SELECT FROM pg_stat_activity WHERE"
     " pid || ' ' || extract(epoch FROM backend_start) = ANY (string_to_array($1, ','))))::int, ''";

@@ -22,8 +22,8 @@ struct link_stamp {
     int64_t due_ns;
 };
 
+// When so many stamps or bytes of a flow wait, the link reads no more, and the sender blocks.
 #define LINK_STAMPS 512
-// When this many bytes wait, the link reads no more, and the sender blocks.
 #define LINK_BUFFER (256u << 10)
 
 struct flow {
@@ -53,7 +53,7 @@ struct link {
 
 // The faults of the network at this moment.
 struct link_conditions {
-    bool hold[2]; // by sender: true: its bytes do not pass
+    bool hold[2]; // by sender; true: its bytes do not pass
     int64_t delay_ns;
     double rate;          // throttle: bytes per second each way; 0: unlimited
     uint64_t limit;       // a connection ends when this many bytes have passed, both ways; 0: never
@@ -67,7 +67,8 @@ struct link_watcher {
     bool (*message)(
         void *self, enum message_sender sender, const struct wire_message *m, enum cut_side *side);
     void *self;
-    bool clear_only; // cut a client whose first bytes are no message, before they pass
+    bool clear_only; // cut a client whose first bytes are no message, before they pass: nobody can
+                     // see whether it has the password
 };
 
 // Makes a link. Takes over both descriptors, which must be non-blocking.
@@ -90,9 +91,12 @@ short link_events(const struct link *l, enum message_sender end);
 // Returns how many bytes of this sender were read and not yet passed on.
 size_t link_withheld(const struct link *l, enum message_sender sender);
 
+// --- proxy.c and proxy_thread.c ---------------------------------------------------------
+
 #define PROXY_LINKS_MAX 128
 // For how long no client is accepted after descriptors or memory were short.
 #define PROXY_ACCEPT_PAUSE_NS (50 * NS_PER_MS)
+// The run's clients send the proxy's password as this setting in their startup message.
 #define PROXY_PASSWORD_SETTING "mailproof.proxy"
 
 enum cut_state { CUT_NONE, CUT_ARMED, CUT_BEGUN, CUT_DONE };
@@ -110,7 +114,7 @@ struct cut {
 struct proxy {
     const struct server *server; // NULL: `target` says where the server is
     const struct target *target;
-    bool asks_password;
+    bool asks_password; // true: a client without `password` is turned away
     char password[TARGET_PASSWORD_LEN + 1];
     int listener, port;
     int wake[2];
@@ -131,7 +135,7 @@ struct proxy {
     size_t cut_count;
     int64_t cut_ns[PROXY_CUTS_MAX];
     struct proxy_client cut_client;
-    unsigned tally[2][256];
+    unsigned tally[2][256];        // by sender and type: number of messages since proxy_tally
     struct transcript *transcript; // NULL: the messages are not kept
     unsigned accepted;             // number of clients so far
     unsigned pumped_link;          // number of the link whose bytes move now

@@ -10,7 +10,7 @@ static struct disk *fault_server_disk(const struct server *s)
     return s->provider->disk ? s->provider->disk(s) : NULL;
 }
 
-// Returns how the verb stops the server. kill-host cuts the power only of a crashable disk.
+// Returns how the verb stops the server. kill-host can cut the power only of a crashable disk.
 static enum server_stop stop_mode_of(const struct server *s, enum verb_id id)
 {
     switch (id) {
@@ -63,8 +63,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
     return c->server->provider->stop(c->server, stop_mode_of(c->server, r->spec->verb->id), e);
 }
 
-// Starts the server again. A new start time proves that it was stopped: r->evidence holds the old
-// one.
+// Starts the server again. A start time other than that in r->evidence proves that it was stopped.
 bool fault_start_server(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     char before[64], now[64];
@@ -143,8 +142,8 @@ static bool await_read_only(struct fault_context *c, const char *want, struct er
 
     for (;;) {
         char now[8] = "";
-        // This session gets the setting after the postmaster, from which new sessions get it. With
-        // a standby we could open no new session: the conninfo asks for a server that takes writes.
+        // New sessions get the setting from the postmaster, and this one gets it later than that.
+        // We ask no new session: with a standby the conninfo asks for a server that takes writes.
         if (!sql_value(c->admin, "SHOW default_transaction_read_only", now, sizeof now, e))
             return false;
         if (strcmp(now, want) == 0)
@@ -199,7 +198,7 @@ const struct fault_verb fault_server_verbs[] = {
     {VERB_KILL_SERVER, .begin = fault_stop_server, .end = fault_start_server, .need = NEEDS_STOP},
     {VERB_CUT_POWER, .begin = cut_power, .end = fault_start_server, .need = NEEDS_DISK},
     {VERB_PAUSE_SERVER, .begin = pause_server, .end = continue_server, .need = NEEDS_PAUSE},
-    // It changes a setting of the whole server, so it needs a server that the harness controls.
+    // NEEDS_STOP: it changes a setting of the whole server, which the harness must control.
     {VERB_READ_ONLY_SERVER, .begin = refuse_writes, .end = accept_writes, .need = NEEDS_STOP},
     {VERB_PROMOTE_STANDBY, .begin = promote_standby, .need = NEEDS_PROMOTE},
     {0},
