@@ -29,6 +29,9 @@ static void append(void *items, size_t *count, const void *item, size_t size)
 }
 
 // --- kinds that are more than a record --------------------------------------------------------
+//
+// An array of the plan shares its count with an array of records. A function here appends to the
+// plan with a copy of the count, because build_event raises the count when it appends the record.
 
 // Takes over what a `load` event says: when the load ended, how many inserts the server refused,
 // and for how long at most the generator stood still.

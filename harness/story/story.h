@@ -8,7 +8,7 @@
 #include "check/check.h"
 #include "scenario/node.h"
 
-// One thing of which the story says that it must come out, in a line that begins with =>.
+// What a story says that the checks must find, in a line that begins with =>.
 struct claim {
     struct origin origin;
     enum { CLAIM_METRIC, CLAIM_JUDGED, CLAIM_VERDICT, CLAIM_SAYS } what;
@@ -17,7 +17,7 @@ struct claim {
     double number, of; // metric: `number` is its value, NAN: any above 0; judged: `number` is the
                        // judged amount, `of` the whole amount
     double excused[CAUSE_KINDS]; // judged: the amount that each cause excuses; -1: not said
-    const char *says;
+    const char *says;            // says: a text that a finding or reason must contain
 };
 
 struct story {
@@ -39,9 +39,9 @@ void story_fini(struct story *t);
 // True for the path of a story: it ends with .story.
 bool story_is_path(const char *path);
 
-// Compares the claims with the verdict. An invariant that no claim names must hold, and without a
-// claim about the verdict it is pass, or violated where an invariant is named. Appends a line for
-// each claim that does not hold, and returns true when all do.
+// Compares the claims with the result. If there are any, an invariant that none names must hold.
+// If none is about the verdict, it must be violated where one claims a broken invariant, and else
+// pass. Appends a line for each claim that does not hold, and returns true when all do.
 bool story_holds(const struct story *t, const struct result *r, struct buf *differs);
 
 // The part of a history that is written: a time, and what belongs to its tokens.

@@ -8,7 +8,8 @@
     .array = offsetof(struct history, items), .count = offsetof(struct history, number),           \
     .size = sizeof(type)
 
-static_assert(sizeof(struct process_record) <= 512 && sizeof(struct fault_record) <= 512, "");
+static_assert(sizeof(struct process_record) <= 512 && sizeof(struct fault_record) <= 512,
+    "struct event has 512 bytes for a record");
 
 const struct kind vocabulary[EVENT_KINDS] = {
     [EVENT_SET] = {"set", HEAD_REST, {{0}}, .time = NULL},
