@@ -13,8 +13,8 @@ bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
     leased_read(&m, s);
     if (!m.lanes)
         return true;
-    // Until the queue has a mode, its cursor is the position in jobs, which knows no lanes. With a
-    // mode set first, a collector that only moves this position is convicted (end_state).
+    // Set the mode first: until the queue has one, its cursor is the position in jobs, which knows
+    // no lanes. A collector that moves only this position must be convicted (end_state).
     snprintf(sql, sizeof sql,
         "SELECT mailroom_switch_mode('mailroom', '%s'); SELECT mailroom_lanes('%.60s')",
         modes[s->collector.dequeue], m.lanes);

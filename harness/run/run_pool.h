@@ -15,7 +15,7 @@
 // A job for a worker: one run of the scenario in a file.
 struct run_pool_job {
     uint64_t number;  // chosen by the caller; the answer repeats it
-    bool count_trips; // true: a proxy counts the round trips, even if no fault needs a proxy
+    bool count_trips; // true: a proxy counts the round trips of a run on the worker's server
     char path[1000];
 };
 

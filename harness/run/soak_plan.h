@@ -1,6 +1,6 @@
 // mailproof run --soak: one scenario again and again, on one server and with one collector. Each of
 // its runs is a segment, with a result folder of its own. Nothing of a segment stays in the memory,
-// so a soak may be of any length.
+// so a long soak needs no more of it.
 #pragma once
 
 #include "options/options.h"

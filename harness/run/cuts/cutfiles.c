@@ -281,7 +281,6 @@ static void sum_up_trials(struct sums *s, const struct cutreport *c, const struc
             v->reasons[i]);
 }
 
-// Makes the sums of all trials, in the form of one run without a load.
 static bool make_sums(
     struct sums *s, const struct cutreport *c, const struct cutverdict *v, struct err *e)
 {

@@ -117,7 +117,8 @@ void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cu
         return;
     }
     v->verdict = VERDICT_PASS;
-    // In a merge, the shard that did not pass without a cut has tried none of its points.
+    // In a merge, the shard that did not pass without a cut has tried none of its points, so its
+    // verdict stands for them.
     if (c->uncut->verdict != VERDICT_PASS)
         judge_uncut(c, v);
     if (n->broken > 0)

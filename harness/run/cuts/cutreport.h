@@ -19,7 +19,8 @@ struct cutreport {
     struct folder *folder;
     const struct points *points;
     const struct trial_result *results;  // one for each of the points
-    const struct trial_result *uncut;    // result of the trial without any cut; the worst of shards
+    const struct trial_result *uncut;    // result of the trial without any cut; in a merge, of the
+                                         // shard with the worst one
     const struct transcript *transcript; // messages of the trial without any cut
     const char *gaps;                    // says which shards' trials are missing; "": none
     int64_t start_ns, end_ns;            // when the trials began and ended
@@ -33,7 +34,7 @@ struct cutverdict {
     size_t reason_count;
 };
 
-// Counts the trials in *n, and judges them. Pure.
+// Judges the trials, and fills in their counts. Pure.
 void cutreport_judge(const struct cutreport *c, struct report_cuts *n, struct cutverdict *v);
 
 // Judges the trials, writes the files of the folder, prints the table, and fills in the outcome.
@@ -89,7 +90,7 @@ MUST_USE bool cutfiles_write(const struct cutreport *c, const struct report_cuts
     const struct cutverdict *v, struct err *e);
 
 // Appends a <testsuite>: one case for each kind of message, one for failures without any cut, and
-// one that says whether enough trials reached their cut.
+// one that says whether the verdict is conclusive.
 MUST_USE bool cutfiles_suite(const struct cutreport *c, const struct report_cuts *n,
     const struct cutverdict *v, struct buf *out, struct err *e);
 

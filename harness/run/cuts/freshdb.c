@@ -5,8 +5,7 @@
 #include "run_sql.h"
 
 static const int64_t poll_ns = 2 * NS_PER_MS;
-static const int64_t session_end_ns = 30 * NS_PER_S; // time in which a backend must end after it
-                                                     // was told to
+static const int64_t session_end_ns = 30 * NS_PER_S; // how long a backend may take to end
 
 bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
     bool copies, int number, struct err *e)
@@ -59,7 +58,7 @@ bool freshdb_renew(struct freshdb *db, struct err *e)
 {
     if (db->copies || !db->conn)
         return copy_template(db, e);
-    // A copy of the template makes some 300 files. Restoring the rows takes two milliseconds.
+    // Restoring the rows takes two milliseconds; a copy of the template would make some 300 files.
     return end_other_sessions(db, e) && sql_exec(db->conn, run_sql_restore_template, e);
 }
 
