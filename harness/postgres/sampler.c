@@ -1,9 +1,7 @@
-// Samples the server and the machine once a second, in a thread and over a connection of its own.
-//
-// When the server is away, the sample says so, and the processes and the machine are sampled all
-// the same; each further sample tries to connect again. Counters are kept as the server gives them;
-// whoever reads the samples takes differences, and leaves out those over a crash. A server in a
-// container has pids of its own, which are translated to ours.
+// When the server is away, the processes and the machine are sampled all the same; each further
+// sample tries to connect again. Counters are kept as the server gives them; whoever reads the
+// samples takes differences, and leaves out those over a crash. A server in a container has pids of
+// its own, which are translated to ours.
 //
 // The query for the backends also shows the collector's sessions (presence.h), so that a look at
 // these costs no query of its own.
@@ -170,8 +168,9 @@ static pid_t find_outer_pid(const struct server_pids *f, pid_t pid)
     return 0;
 }
 
-// Adds the descriptors and the memory of a backend to the sample. The shared memory belongs to the
-// backend's parent, the postmaster, so it is read once.
+// Adds the descriptors of a server process to the sample and, for a backend of the collector, its
+// own memory. Reads the shared memory once, because it belongs to the parent of all, the
+// postmaster.
 static void add_backend_figures(struct sample *sample, pid_t pid, enum usage_group group)
 {
     struct process_stat stat;

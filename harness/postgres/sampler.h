@@ -18,7 +18,9 @@ struct sample {
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
     int64_t collector_rss_kb;
     double collector_fds; // number of open descriptors of the collector's processes
-    double server_fds, shm_bytes, database_bytes; // counts and bytes; 0: not visible
+    double server_fds;    // number of open descriptors of the server's processes; 0: not visible
+    double shm_bytes;     // the server's shared memory; 0: not visible
+    double database_bytes;
     double backends_kb; // memory of the collector's backends that no other process shares
     double harness_kb;  // resident memory of this process
 };

@@ -16,7 +16,7 @@ int timeline_written(PGconn *conn)
     char value[16] = "0";
     struct err ignored;
 
-    // The name of a WAL file begins with its timeline, in eight hexadecimal digits.
+    // A WAL file's name begins with its timeline, in eight hexadecimal digits: made a number here.
     bool ok = conn && sql_value(conn,
                           "SELECT CASE WHEN pg_is_in_recovery() THEN 0 ELSE"
                           " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"

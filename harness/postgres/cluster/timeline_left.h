@@ -16,8 +16,7 @@ struct timeline_left {
     int timeline;           // the old leader's timeline, which the new leader has left
     char lsn[TIMELINE_LSN]; // the point in that timeline where it was left
     unsigned commits;       // number of commits after that point
-    int64_t first_wall_ns; // time of the first of these commits, by the server's clock; 0: there is
-                           // none
+    int64_t first_wall_ns;  // time of the first of them, by the server's clock; 0: no commits
 };
 
 // Returns the timeline that the server writes; 0: the server takes no writes, or does not answer.
