@@ -55,7 +55,7 @@ static bool add_answer_line(struct answer_file *a, const char *text, struct err 
            err_set(e, ERR_USAGE, "%s: '%.40s' is not an answer", a->path, text);
 }
 
-// Reads every whole line. Removes an unfinished last line from the file.
+// Reads every whole line. Removes an unfinished last line, which the next answer would continue.
 static bool read_answer_lines(struct answer_file *a, FILE *file, struct err *e)
 {
     char *text FREED_BY(memory_free) = NULL;

@@ -257,8 +257,8 @@ static json_t *subject_json(const struct grid *g, const struct grid_row *r, cons
         json_sprintf("%s-%s.html", page_name, r->version), "short", page_name, "unsent", unsent);
 }
 
-// Returns the mode and settings of the first subject that shows a finding. A page needs them
-// because it may also show the finding beside a row with other settings.
+// Returns the mode of the first subject that shows a finding. It names the settings, which a page
+// needs because it may also show the finding beside a row with other settings.
 static json_t *settings_of(const struct field_finding *f)
 {
     struct manifest m FREED_BY(manifest_fini) = {0};

@@ -76,8 +76,8 @@ MUST_USE bool record_finish(struct record *r, struct err *e);
 // Frees the lines in memory. The lines in the file stay.
 void record_forget(struct record *r);
 
-// Closes the file without a last line, so that a later call can go on with the record although all
-// is done.
+// Closes the file and keeps it, without the line that says finished, so that a later command can go
+// on with the record although all is done.
 void record_suspend(struct record *r);
 
 // True when the item with this number is to be done here: it belongs to this shard, and the record

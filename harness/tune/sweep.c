@@ -6,10 +6,6 @@
 // follow rounds of the pairs that are still open (schedule.h), in shuffled order, until each pair
 // is known well enough or the time is over. All runs share one server, each with a fresh database,
 // unless the scenario stops its server.
-//
-// Each run is a line of the record, and its figures are read back from its result folder, as they
-// are when shards are merged. A shard runs all pairs in each of its rounds, because it does not
-// know what other shards have measured.
 #include "tune/tuning.h"
 
 #include <math.h>
@@ -32,9 +28,9 @@ static const size_t usual_runs_max = 20;
 struct sweeping {
     struct tuning *tuning;
     struct server server;
-    bool shared; // true: all runs use `server`; false: each has a server of its own
-    int64_t began_ns, longest_ns; // when the sweep began, and the duration of the longest run so
-                                  // far
+    bool shared;        // true: all runs use `server`; false: each has a server of its own
+    int64_t began_ns;   // when the sweep began
+    int64_t longest_ns; // duration of the longest run so far
 };
 
 // --- one run --------------------------------------------------------------------------
@@ -176,9 +172,8 @@ static bool run_pair(struct sweeping *s, uint64_t round, size_t pair, struct err
 
 // --- rounds of runs -------------------------------------------------------------------
 
-// Makes the first round: one short run of each pair, through a proxy that counts the round trips
-// between collector and server. Shortens the phases of the load for this round, except those of a
-// recorded trace. Leaves out the runs that the record has already.
+// Makes the first round: one run of each pair, through the proxy. For this round, shortens the
+// phases of the load, except those of a recorded trace. Leaves out the runs that are in the record.
 static bool count_round_trips(struct sweeping *s, struct err *e)
 {
     struct scenario *scenario = &s->tuning->scenario;
@@ -390,7 +385,6 @@ static bool make_runs(struct tuning *t, struct err *e)
     bool ok = !s.shared || shared_open(&s.server, &t->scenario, t->options->conninfo, e);
 
     ok = ok && (t->options->shard.of ? run_shard(&s, e) : run_rounds(&s, e));
-    // If none of the pairs that the model preferred can be recommended, run those that it left out.
     if (ok && !t->options->shard.of && admit_left_out(t))
         ok = run_rounds(&s, e);
     if (s.shared)
