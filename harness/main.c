@@ -240,7 +240,8 @@ int main(int argc, char **argv)
 {
     if (!hold_standard_streams())
         return EXIT_INTERNAL;
-    json_set_alloc_funcs(memory_allocate, free); // so json_object() and the like cannot fail either
+    // memory_allocate ends the program when memory is short, so json_object() never returns NULL.
+    json_set_alloc_funcs(memory_allocate, free);
     interrupt_install();
     return finish_output(run_command_line(argc, argv));
 }

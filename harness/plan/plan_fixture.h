@@ -1,5 +1,4 @@
-// Shared by the tests of plans: a small scenario that a test fills in, and its plan. Each
-// test program includes it once.
+// Shared by the tests of plans: a small scenario that a test fills in, and its plan.
 #pragma once
 
 #include <math.h>

@@ -1,5 +1,3 @@
-// Decodes the line format and checks its signatures. Pure.
-//
 // The decoder is the harness's own. It shares no code with any collector, so that an error in a
 // collector's code is not repeated here and overlooked.
 #include "subject/decoder.h"

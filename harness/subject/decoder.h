@@ -1,5 +1,5 @@
 // Decodes and verifies the wire format independently of any collector:
-// `action,email,login,secret,code` repeated, one line per batch (spec, "Output line"). Pure.
+// `action,email,login,secret,code` repeated, one line per batch (WRITE-YOUR-OWN.md). Pure.
 #pragma once
 
 #include "base/base.h"

@@ -82,7 +82,7 @@ static bool enter_instance(
 }
 
 // Starts a process with its mark as the last variable of the environment. Returns its pid, or -1.
-// Without a configured environment there is no mark.
+// Without config.env the process inherits our environment, and has no mark.
 static pid_t start_marked(
     struct subject *s, int index, struct process_spec *spec, int64_t started_ns, struct err *e)
 {
