@@ -56,10 +56,10 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
 {
     struct origin at = *r->origin;
 
-    // Both are 0 when the text has no place in a file; then they count from the text's beginning.
+    // The text of a --set has no place in a file (0), so it counts from its own beginning.
     if (at.line == 0)
         at.line = at.column = 1;
-    // libyaml counts from 0. Only a text's first line may begin in the middle of a line.
+    // libyaml counts from 0. The text may begin in the middle of a line of its file.
     at.column = mark.line == 0 ? at.column + mark.column : mark.column + 1;
     at.line += mark.line;
     return at;
@@ -69,9 +69,8 @@ static struct origin origin_at(const struct reader *r, yaml_mark_t mark)
 // byte that is not UTF-8.
 static struct origin origin_of_offset(const struct reader *r, size_t offset)
 {
-    struct origin at = *r->origin;
+    struct origin at = origin_at(r, (yaml_mark_t){0});
 
-    at.line = at.column = 1;
     for (size_t i = 0; i < offset && i < r->len; i++) {
         unsigned char c = (unsigned char)r->text[i];
         if (c == '\n') {
@@ -84,21 +83,21 @@ static struct origin origin_of_offset(const struct reader *r, size_t offset)
     return at;
 }
 
-// Returns the column of the first tab in a line's indentation; 0 without one.
-static size_t tab_column(const struct reader *r, size_t line)
+// Moves the mark to the first tab in the indentation of its line. False without one.
+static bool find_tab(const struct reader *r, yaml_mark_t *mark)
 {
     const char *p = r->text, *end = r->text + r->len;
 
-    while (line-- > 1) {
+    for (size_t line = 0; line < mark->line; line++) {
         p = memchr(p, '\n', (size_t)(end - p));
         if (!p)
-            return 0;
+            return false;
         p++;
     }
-    for (const char *start = p; p < end && (*p == ' ' || *p == '\t'); p++)
+    for (mark->column = 0; p < end && (*p == ' ' || *p == '\t'); p++, mark->column++)
         if (*p == '\t')
-            return (size_t)(p - start) + 1;
-    return 0;
+            return true;
+    return false;
 }
 
 // Turns libyaml's error into ours, with its place. Always returns false.
@@ -115,9 +114,9 @@ static bool syntax_err(const struct reader *r, struct err *e)
     }
     // About a tab, libyaml only says that some character cannot start a token. Few readers would
     // then think of the tab.
-    size_t tab = tab_column(r, at.line);
-    if (tab > 0) {
-        at.column = tab;
+    yaml_mark_t tab = y->problem_mark;
+    if (find_tab(r, &tab)) {
+        at = origin_at(r, tab);
         return origin_err(&at, e, "YAML is not indented with tabs; use spaces");
     }
     if (y->context)
@@ -191,8 +190,8 @@ static bool append_node(struct reader *r, const struct origin *at, enum node_kin
 {
     bool scalar = kind == NODE_SCALAR;
 
-    // The depth is limited because the functions that walk the tree are recursive, the number of
-    // entries because each look-up starts from the first entry.
+    // The number of entries is limited because each look-up starts from the first one, and the
+    // depth because the functions that walk the tree are recursive.
     if (r->open && r->open->count >= PARSE_CHILDREN_MAX)
         return origin_err(at, e, "more than %d entries in one list or map", PARSE_CHILDREN_MAX);
     if (!scalar && r->depth >= NODE_DEPTH_MAX)
@@ -254,7 +253,7 @@ static bool take_event(struct reader *r, const yaml_event_t *event, struct err *
         return true;
     case YAML_STREAM_END_EVENT:
         r->done = true;
-        at.line = at.column = 1;
+        at = origin_at(r, (yaml_mark_t){0});
         return r->root || origin_err(&at, e, "there is nothing in it");
     // The other events, such as the end of a document, carry no value.
     default:

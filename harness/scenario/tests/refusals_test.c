@@ -1,6 +1,8 @@
 // Scenario files and overrides that are refused, and the messages that say why.
 #include "scenario/tests/refusals.h"
 
+#include "scenario/parse.h"
+
 static void refuses_what_is_no_yaml(void **state)
 {
     static const struct wrong cases[] = {
@@ -33,6 +35,24 @@ static void refuses_what_is_no_yaml(void **state)
     };
 
     CHECK_ALL(cases);
+}
+
+// Such as the front matter of a finding, which begins in the second line of its file.
+static void errors_count_from_where_the_text_begins(void **state)
+{
+    static const struct wrong cases[] = {
+        {"# only a comment\n", "x.md:2:1: there is nothing in it"},
+        {"a:\n  - b\n\t- c\n", "x.md:4:1: YAML is not indented with tabs; use spaces"},
+        {"a: 1\nb: \xff\n", "x.md:3:4: the file is not UTF-8 text (invalid leading UTF-8 octet)"},
+    };
+    const struct origin origin = {.file = "x.md", .line = 2, .column = 1};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct node *root;
+        struct err e = {0};
+        assert_false(parse_yaml(&root, cases[i].text, strlen(cases[i].text), &origin, &e));
+        assert_string_equal(e.text, cases[i].error);
+    }
 }
 
 static void refuses_what_is_too_large(void **state)
@@ -258,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_what_is_no_yaml),
+        cmocka_unit_test(errors_count_from_where_the_text_begins),
         cmocka_unit_test(refuses_what_is_too_large),
         cmocka_unit_test(refuses_names_that_cannot_be_written),
         cmocka_unit_test(refuses_settings_beyond_their_limits),
