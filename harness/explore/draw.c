@@ -295,7 +295,7 @@ static void write_every(struct drawing *d, struct rng *rng, const struct verb *v
         buf_printf(d->out, ", every: %s", every);
     // Some verbs have jitter as a parameter of their own. With any other verb it shifts
     // repetitions, by less than the time between two, so that their order stays.
-    bool shifts = repeats && duration_ns(jitter) < duration_ns(every);
+    bool shifts = repeats && has_jitter && duration_ns(jitter) < duration_ns(every);
     if (has_jitter && (verb->params & PARAM_JITTER || shifts))
         buf_printf(d->out, ", jitter: %s", jitter);
 }
@@ -438,8 +438,8 @@ void draw_scenario(
 
     buf_printf(out, "name: draw-%llu\nsummary: Draw %llu of seed %llu.\n",
         (unsigned long long)number, (unsigned long long)number, (unsigned long long)seed);
-    // Each draw of a search gets a seed of its own, above 0. Two searches with neighbouring seeds
-    // have different seeds for their first million draws.
+    // Each draw of a search gets a seed of its own, above 0. In their first million draws, searches
+    // with neighbouring seeds have no such seed in common.
     buf_printf(
         out, "seed: %llu\n", (unsigned long long)(1 + (seed * 1000003 + number) % 1000000007));
     // A user's scenario is copied as it is, and only its faults are drawn.
