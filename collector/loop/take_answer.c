@@ -33,7 +33,8 @@ static bool note_too_few(struct collector *c, const PGresult *r, struct err *e)
     t->no_wait = t->no_wait && waiting > 0;
     if (!bell_request_let_go_if_fast(c, e))
         return false;
-    // We are about to sleep. If there is a bell, it is taken first, and one more look follows.
+    // We are about to sleep. If there is a bell, it is taken first, and one more look follows, for
+    // tokens of producers that stayed silent until then (timing/bell.h).
     if (queue_has_bell(&c->queue) && c->bell.step == BELL_LET_GO && !bell_request_polls(c)) {
         c->bell.step = BELL_WANTED;
         t->look_at_ns = 0;

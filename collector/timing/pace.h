@@ -31,7 +31,7 @@ struct pace_level {
 };
 
 struct pace {
-    int limit;
+    int limit;       // the batch limit
     int levels;      // 0: not adaptive, every batch waits for the timeout
     int in_use;      // the level whose timeout is in use
     int64_t last_ns; // when the last token arrived
