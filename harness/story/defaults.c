@@ -43,15 +43,16 @@ static void complete_by_context(struct event *e, const struct default_context *u
     case EVENT_RUN:
         event_default(e, "until", STORY_START_NS + u->run_ns);
         break;
-    // Without `until`, the process lives to the end of the run. By default the harness asked it to
-    // end, unless the event has `until` and an exit code.
+    // Without `until`, the process lives to the end of the run. By default, one with `until` and
+    // without a signal ended by itself, and any other was asked to end.
     case EVENT_PROCESS:
         ends = event_has(e, "until");
         event_default(e, "until", STORY_START_NS + u->run_ns + END_GRACE_NS);
         event_default(e, "asked", !ends || event_has(e, "signal"));
         break;
     case EVENT_TOKEN:
-        // `unknown` is one of the four words that fill the outcome.
+        // By default the transaction has committed (`unknown` and three other words fill its
+        // outcome), and was sent when it was due.
         event_default(e, "unknown", TXN_COMMITTED);
         sent = event_has(e, "due") && e->token.record.outcome != TXN_NOT_SENT &&
                e->token.record.outcome != TXN_NOT_NEEDED;
@@ -80,30 +81,32 @@ static void complete_by_context(struct event *e, const struct default_context *u
     }
 }
 
+static void complete_by_table(struct event *e, const struct event_word *word);
+
+// Returns the default of a word whose field follows that of another word (`like`).
+static int64_t like_default(struct event *e, const struct event_word *word)
+{
+    const struct event_word *like = event_word(e, word->like);
+
+    complete_by_table(e, like); // the other word may follow a third one
+    int64_t value = event_get(e, like);
+    if (value != 0)
+        return value + word->default_value;
+    // 0 is "never", which this word then is, too. A VALUE_TIME cannot be never.
+    return word->type == VALUE_TIME ? STORY_START_NS : 0;
+}
+
 // Fills in a word's default from the table, unless its field is given already. Where several words
 // fill a field, the first of them has the default; event_word returns that one.
 static void complete_by_table(struct event *e, const struct event_word *word)
 {
-    int64_t value = word->default_value;
-
     if ((e->given & event_bit(e, word)) || event_word(e, word->name) != word || word->no_default ||
         word->type == VALUE_TEXT)
         return;
-    // event_read has set such a time to the load's beginning.
+    // event_read has set a time without a default in the table to the load's beginning.
     if (word->type == VALUE_TIME && !word->like && !word->default_value)
         return;
-    // The word that word->like names may itself take its default from a third one.
-    if (word->like) {
-        const struct event_word *like = event_word(e, word->like);
-        complete_by_table(e, like);
-        value = event_get(e, like);
-        // The other word may be a VALUE_WHEN, whose 0 is "never". A VALUE_TIME cannot be never.
-        if (value != 0)
-            value += word->default_value;
-        else if (word->type == VALUE_TIME)
-            value = STORY_START_NS;
-    }
-    event_default(e, word->name, value);
+    event_default(e, word->name, word->like ? like_default(e, word) : word->default_value);
 }
 
 void event_complete(struct event *e, const struct default_context *u)

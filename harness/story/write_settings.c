@@ -128,7 +128,7 @@ static bool same_values(const struct node *a, const struct node *b)
 
 // Writes each value below `n` that differs from the one with which every story begins; all others
 // would only hide the few that matter. `base` is what every story has in the place of `n`; NULL:
-// nothing. `path` is the path of `n` in the scenario.
+// nothing, so each value is written. `path` is the path of `n` in the scenario.
 static void write_settings(
     const struct writer *w, const struct node *n, const struct node *base, const char *path)
 {
