@@ -7,7 +7,8 @@
 #include "report/escape.h"
 #include "report/pages/template.h"
 
-// The sizes of the pictures, in their own units. On a telephone the pictures shrink to two thirds,
+// Sizes in the pictures' own units: width, ends of the axis, heights of a row and of what stands
+// below the ratios. The width is small, because on a telephone the pictures shrink to two thirds,
 // and their letters must stay legible.
 enum { WIDTH = 540, LEFT = 150, RIGHT = 520, ROW = 26, AXIS = 44 };
 
@@ -196,7 +197,7 @@ static void put_runs(const struct comparison *c, const struct compared *row, str
     buf_append_str(out, "</svg></figure>\n");
 }
 
-// --- words and numbers --------------------------------------------------------------------
+// --- the page with table, verdict and pictures --------------------------------------------
 
 static void put_text_cell(const char *text, struct buf *out)
 {

@@ -6,7 +6,7 @@
 #include "report/terminal.h"
 
 #define NAME_MAX_COLUMNS 40
-#define NAME_MIN_COLUMNS 10 // a narrower window cuts the rows, and not the names
+#define NAME_MIN_COLUMNS 10 // if fewer would be left, names stay whole, and the rows are cut
 
 void suite_init(struct suite *s, size_t rows, bool live)
 {
@@ -33,7 +33,7 @@ void suite_fini(struct suite *s)
     *s = (struct suite){0};
 }
 
-// --- the present state ----------------------------------------------------------
+// --- a run begins and ends ------------------------------------------------------
 
 static void draw_table(struct suite *s);
 
@@ -108,7 +108,7 @@ int suite_severity(const struct suite_run *run)
                                         : 0;
 }
 
-// --- words -------------------------------------------------------------------------
+// --- verdicts, colours and times ---------------------------------------------------
 
 // Returns in a word the verdict of a judged run, or the state of any other.
 static const char *state_or_verdict_name(enum suite_state state, enum verdict verdict)
@@ -126,8 +126,8 @@ const char *suite_run_name(const struct suite_run *run)
     return state_or_verdict_name(run->state, run->verdict);
 }
 
-// Returns the colour of a row: green for a pass, red for violated and failed, yellow for any other
-// verdict. The running row has none (NULL). Rows that wait or were skipped are faint.
+// Returns the SGR code of a row's colour: green for a pass, red for violated and failed, yellow for
+// any other verdict. The running row has none (NULL). Rows that wait or were skipped are faint.
 static const char *state_colour(const struct suite_row *r)
 {
     if (r->state == SUITE_FAILED)
@@ -301,7 +301,7 @@ static void draw_table(struct suite *s)
     size_t columns, lines;
 
     terminal_size(STDERR_FILENO, &columns, &lines);
-    // Of the window's lines, one is for the totals and one stays free.
+    // One line of the window is for the totals, and one for the last line of the output above.
     size_t name_columns = name_width(s, columns), room = lines > 2 ? lines - 2 : 1;
     // The bar is wide only if "load, 12345 of 12345 delivered, 1234.5 ms" fits beside it. There is
     // no bar if a verdict and a short time do not fit beside a narrow one.

@@ -10,7 +10,7 @@
 
 #define SUITE_BROKE 160    // bytes of a text that says what broke
 #define SUITE_WHY 1024     // bytes of a text that says why a run was skipped or failed
-#define SUITE_SEVERITIES 5 // those of suite_severity: four of verdicts, and that of a failed run
+#define SUITE_SEVERITIES 5 // results of suite_severity: one for each verdict, one for a failed run
 
 enum suite_state { SUITE_WAITS, SUITE_RUNS, SUITE_JUDGED, SUITE_SKIPPED, SUITE_FAILED };
 

@@ -18,8 +18,7 @@ json_t *parse_file(const char *folder, const char *name, struct err *e)
     fclose(file);
     if (json_is_object(root))
         return root;
-    // JSON that is no object has no mistake that the parser could name, so the message names line
-    // 1.
+    // In JSON that is well-formed but no object, the parser names no line, so the message has 1.
     err_set(e, ERR_USAGE, "%.900s: line %d: %s", path, root ? 1 : wrong.line,
         root ? "not an object" : wrong.text);
     json_decref(root);
