@@ -102,8 +102,9 @@ static void examine_encoding(struct patient *p)
             "the database's encoding is %s, and the migrations refuse all but UTF8", encoding);
 }
 
-// Examines whether other roles may create functions and operators in the schema, which the queue's
-// triggers and functions might then call. The migrations refuse such a schema, too.
+// Examines whether other roles, except superusers and the owner of the schema or of the tokens, may
+// create functions and operators in the schema, which the queue's triggers and functions might then
+// call. The migrations refuse such a schema, too.
 static void examine_creators(struct patient *p)
 {
     char others[120], revoke[240];
@@ -188,7 +189,7 @@ static void examine_functions(struct patient *p)
             " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
             " 'cursors', 'owners', 'deliveries', 'budgets', 'attempts', 'runs', 'dead_letters']) "
             "AS t WHERE to_regclass(t) IS NOT NULL"
-            // A dump without rights loses all rights on a table together, so one stands for all.
+            // A dump without rights lacks all rights on a table, so one right stands for all.
             " AND NOT has_any_column_privilege(owner, to_regclass(t), 'SELECT, INSERT')"
             " UNION ALL SELECT name || ' may not call ' || f.proname FROM pg_proc AS f"
             // Two of the functions that the others call stand for all: mailroom_secure() grants all

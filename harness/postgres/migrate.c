@@ -110,7 +110,7 @@ static bool create_role(PGconn *conn, const char *role, const char *password, st
 }
 
 // Applies the migrations, and marks those roles of MIGRATE_SHARED that these migrations have
-// created. The mark says that mailproof may drop them.
+// created, so that a later run may drop them.
 static bool migrate_and_mark(PGconn *conn, int last, struct err *e)
 {
     return sql_exec(conn,

@@ -10,8 +10,8 @@
 #define MIGRATE_STRANGER "mailproof_stranger" // a role that may connect and do nothing else
 
 // Roles that the migrations create if they are missing: GROUP carries the rights of a collector,
-// and OWNER owns the queue's functions. If a run has created such a role, the role's comment is
-// MIGRATE_MARK, by which a later run can recognise it.
+// and OWNER owns the queue's functions. SHARED lists both for SQL: they belong to the whole server.
+// If a run has created such a role, its comment is MIGRATE_MARK, so a later run may drop it.
 #define MIGRATE_GROUP "mailroom_collector"
 #define MIGRATE_OWNER "mailroom_owner"
 #define MIGRATE_SHARED "'" MIGRATE_GROUP "', '" MIGRATE_OWNER "'"
@@ -25,9 +25,9 @@ MUST_USE bool migrate_exists(int last, struct err *e);
 // all, SCHEMA_NONE: none).
 //
 // In the reference layout, the collector's role joins the group mailroom_collector, if a migration
-// has given that group its rights. Otherwise the collector's role gets all rights on the tables.
-// With ANNOUNCE_BELL, producers announce a token only while a collector holds the bell. Returns
-// when each member of a cluster has all that was created.
+// has given that group its rights. Otherwise the collector's role gets all rights on the schema,
+// its tables and its sequences. With ANNOUNCE_BELL, producers announce a token only while a
+// collector holds the bell. Returns when each member of a cluster has all that was created.
 MUST_USE bool migrate_database(
     const struct server *s, int last, enum layout layout, enum announce announce, struct err *e);
 
