@@ -61,7 +61,8 @@ struct journal {
                               // the draws by number finds them
     size_t failure_count;
     uint64_t *numbers;                         // owned; the numbers of the draws that were tried
-    size_t tried;                              // number of draws that were tried
+    size_t tried;                              // number of draws that were tried; one that --only
+                                               // has run again counts again, also in what follows
     size_t verdicts[VERDICT_MISSED + 1];       // number of judged draws by verdict
     size_t unjudged;                           // number of draws that were not judged, because the
                                                // harness could not run them
@@ -102,9 +103,9 @@ MUST_USE bool journal_sort(struct journal *j, struct err *e);
 
 // --- a failure -----------------------------------------------------------------------
 
-// A failure that was found. Its name consists of what broke, of the mode if it is not MODE_CURSOR,
-// and of the faults that are needed for it, as far as they fit; so equal failures get the same
-// name.
+// A failure that was found. Its name consists of what broke, of the verbs of the faults that are
+// needed for it, and of the mode if it is not MODE_CURSOR, as far as they fit; so equal failures
+// get the same name.
 
 #define FAILURE_NAME_MAX 64
 
@@ -121,8 +122,7 @@ struct failure {
     char example[256];                // one example of what went wrong, in words
 };
 
-// Fills in broken, verbs, mode, name and file. The name consists of the broken invariants and of
-// the verbs and the mode of the scenario `s`.
+// Fills in broken, verbs, mode, name and file, from what broke and from the failure's scenario.
 void failure_describe(struct failure *f, const struct scenario *s, const bool broken[METRIC_COUNT]);
 
 // True when the failure explains all that a draw broke: the draw breaks the same invariants, has at

@@ -7,7 +7,7 @@
 enum conn_state {
     CONN_DOWN,       // no connection; the next one is opened at until_ns
     CONN_CONNECTING, // the handshake is not over yet
-    CONN_PREPARING,
+    CONN_PREPARING,  // the statements to prepare were sent
     CONN_IDLE,
     CONN_COPYING, // sends its accounts by COPY; the rest of the transaction follows
     CONN_RUNNING, // its statements and a Sync were sent; waits for the Sync's answer

@@ -7,7 +7,7 @@
 #define SEGMENT_MARK '.'   // stands before the segment's number
 #define TAIL_MARK '~'      // stands before the tail of a name that is not plain
 #define DOMAIN "@mailproof.invalid"
-#define SIGNED_TEXT_LEN 86 // characters of a secret on the wire
+#define SIGNED_TEXT_LEN 86 // characters of a secret and its signature on the wire
 
 size_t names_login(char out[NAMES_MAX], uint32_t token)
 {
@@ -46,7 +46,7 @@ static const char *control_char(uint32_t token)
 }
 
 // Writes a field that tries to forge a record: it closes its own record with a secret and a code
-// that look right, and opens another record after `between`, a comma or a newline. A record is
+// of the right form, and opens another record after `between`, a comma or a newline. A record is
 // "action,email,login,secret,code"; here 12345 is the code, and 1 the action of the next record.
 static void make_record(char *out, const char *start, const char *between, bool is_email)
 {

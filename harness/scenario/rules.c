@@ -379,7 +379,7 @@ static bool check_load(struct scenario *s, const struct node *load, const char *
         const struct node *n = node_item(load, i);
         if (!s->load[i].name)
             s->load[i].name = memory_format("phase-%zu", i + 1);
-        // Scaled beyond these limits of the file, the scenario that a run stores could not be read.
+        // A run stores its scenario after --scale, and the file can be read only within its limits.
         if (s->load[i].for_ns > PHASE_NS_MAX)
             return node_err(
                 node_child(n, "for"), e, "with --scale this is longer than 24h, the longest phase");

@@ -1,4 +1,5 @@
-// Makes candidates for the search. Each takes something away from the best sketch so far.
+// Makes candidates for the search. Each takes something away from the best sketch so far. One that
+// still fails, as the search wants it, is then the best.
 //
 // Shorter loads are tried first, beginning with the shortest: they cost the least time, and make
 // all later runs shorter. Three parts of the load are tried: first the time around the first fault,
