@@ -61,8 +61,8 @@ int64_t check_starved_ns(
 
 // --- by the watch over all -----------------------------------------------------------
 
-// Returns the first sample of the watch at `at_ns` or later; the last one when there is none. So
-// the search leaves out the last one, and looks for a time after at_ns - 1.
+// Returns the first sample of the watch at `at_ns` or later. When there is none, returns the last
+// one, which the search leaves out for this.
 static const struct starved_sample *watched_at(const struct ledger *l, int64_t at_ns)
 {
     return &l->starved[FIRST_AFTER(l->starved, l->starved_count - 1, at_ns, at_ns - 1)];

@@ -126,7 +126,7 @@ static bool start_replay(
 }
 
 // Carries out "state": puts the disk into the state of a cut at the flush with the first number;
-// the second is the seed.
+// the second is the seed. The answer ends with the time at which that flush was answered.
 static bool put_state(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
@@ -211,7 +211,7 @@ static bool parse_command_numbers(const char *text, uint64_t *numbers, int count
 }
 
 // Carries out "arm SEED SECTORS WORD CANARY", the only command with words among its arguments: the
-// power goes when the write that ends with CANARY and SECTORS sectors with WORD are in the cache.
+// power goes when the cache has the write that ends with CANARY, and SECTORS sectors with WORD.
 static bool arm_power_cut(struct device *d, const char *text, struct err *e)
 {
     char word[DEVICE_WORD_BYTES + 1];

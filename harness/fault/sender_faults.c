@@ -23,8 +23,8 @@ static bool hang_sender(struct fault_context *c, struct fault_record *r, struct 
     return true;
 }
 
-// Ends the fault. A line that was read from the fault's instance proves that it waited for an
-// answer. r->memo: the number of tokens that had been read from it when the fault began.
+// Ends the fault. A line that was read meanwhile proves that the instance waited for an answer.
+// r->memo: the number of tokens that had been read from the instance when the fault began.
 static bool resume_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     uint64_t read = subject_tokens_of(c->subject, r->spec->instance) - r->memo;

@@ -262,8 +262,8 @@ static bool find_forgery(struct ledger *l, struct delivery *d)
     char differing[40]; // names of the fields that differ
     const struct ledger_token *t = &l->tokens[d->token];
 
-    // DELIVERY_NAMED: not a delivery, a torn line only names the token. DELIVERY_FORGED: known to
-    // be forged already, because its signature is wrong.
+    // DELIVERY_NAMED: a torn line only names the token. DELIVERY_FORGED: its signature is wrong, so
+    // it is known to be forged already.
     if (!(t->flags & TOKEN_PRESENT) || (d->flags & (DELIVERY_NAMED | DELIVERY_FORGED)))
         return false;
     if (d->fingerprint != t->fingerprint && d->fingerprint == t->older)

@@ -31,8 +31,8 @@ static double interval_latency_ms(struct run *r, int64_t now_ns)
         // The plan is sorted by time, so no token of a later transaction can have been read either.
         if (intended_ns > now_ns)
             break;
-        // Tokens that are rolled back are never read, and those of the backlog have waited for the
-        // collector's start.
+        // Leaves out tokens that are rolled back, because they are never read, and those of the
+        // backlog, because they have waited for the collector's start.
         for (uint32_t k = 0; k < txn->rows && !(txn->flags & (TXN_ROLLBACK | TXN_BACKLOG)); k++) {
             int64_t seen_ns = subject_seen_ns(r->subject, txn->first_token + k);
             all_read = all_read && seen_ns != 0;
@@ -117,8 +117,8 @@ static bool leave_out(struct run *r, size_t next)
     return false;
 }
 
-// True when a signal asks for an end and the run may be judged by a part of its load. Notes this
-// for the verdict, and tells the user.
+// True when a signal asks for an end, as it does where a run may be judged by a part of its load
+// (interrupt_defer). Notes this for the verdict, and tells the user.
 static bool is_asked_to_end(struct run *r)
 {
     if (!interrupt_asked())

@@ -27,14 +27,14 @@ struct pace {
 // One of the collectors that run side by side. Its processes follow each other: when one ends, the
 // next may be started.
 struct instance {
-    pid_t pid; // 0: no process at the moment; set under the lock
-    int pidfd, log;
+    pid_t pid;           // 0: no process at the moment; set under the lock
+    int pidfd, log;      // `log`: the file that takes its standard error
     int out;             // where its output is read; -1: closed; set under the lock
     off_t log_began;     // length of the log file when the process was started
     double cpu_before_s; // processor time that the process had used when the present log began
     uint32_t process;    // index of the living process in the log; set under the lock
-    struct buf pending;
-    int64_t empty_ns;             // when the output was last found empty
+    struct buf pending;  // bytes that were read after the last whole line
+    int64_t empty_ns;    // when the output was last found empty
     atomic_uint_least64_t read;   // bytes that were read from this process
     atomic_uint_least64_t tokens; // tokens in whole lines of all its processes
     uint64_t written_bytes; // bytes that the process had written at signalled_ns; under the lock

@@ -12,7 +12,7 @@
 // Seven of the ten blocks must have a sample; there are two samples a second. With
 // `collector.memory: collected` memory is not judged.
 //
-// Descriptors, processes and sessions leak when their least number in each quarter of the time is
+// Descriptors, processes and sessions leak when their least number in each quarter of that life is
 // larger than in the quarter before, and larger by six in the last quarter than in the first.
 // Memory, descriptors and processes are those of a collector and of all below it. The sessions are
 // those of all collectors, as the server shows them, so they are judged once: over the life of the
@@ -114,8 +114,8 @@ static void take_leak_sample(
     q->seen[i] = true;
 }
 
-// True when the counts climb. They are whole and small, so each quarter must have more than the one
-// before. A count of 0 is one that nobody took, as in an old history.
+// True when each quarter has more than the one before, and the last has count_least more than the
+// first. A count of 0 is one that nobody took, as in an old history.
 static bool climbs(const struct quarters *q)
 {
     for (int i = 1; i < 4; i++) {

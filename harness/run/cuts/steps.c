@@ -51,8 +51,8 @@ static void make_phases(struct steps *s, const struct scenario *of)
     }
 }
 
-// Makes the second token of STEP_TWO a password recovery, and the second of the batch unsendable;
-// for a collector that keeps no dead letters that one is consumed instead.
+// Makes the second token of STEP_TWO a password recovery, and the second of STEP_BATCH one that is
+// not to be sent: unsendable or, where the collector keeps no dead letters, consumed.
 static void set_kinds(struct steps *s)
 {
     const struct plan_txn *two = &s->plan.txns[STEP_TWO], *batch = &s->plan.txns[STEP_BATCH];
