@@ -104,7 +104,7 @@ static bool write_explore_page(struct exploring *x, struct err *e)
         fputs("\r\x1b[K", stderr);
     if (ok)
         printf("explore: seed %llu, %s\n%s  results     %s\n", (unsigned long long)x->seed,
-            *x->collector ? x->collector : "the reference collector", text.data, path);
+            page_collector(&page), text.data, path);
     return ok;
 }
 

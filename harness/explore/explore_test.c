@@ -1,5 +1,5 @@
 #include "base/unit.h"
-#include "explore/search_record.h"
+#include "explore/exploring.h"
 #include "explore/search_page.h"
 #include "os/workdir.h"
 #include "scenario/scenario.h"
@@ -439,6 +439,38 @@ static void a_draw_that_is_run_again_is_one_draw(void **state)
     journal_close(&j);
 }
 
+// The search has to know whether it tests the reference collector, because only that knows the bell
+// and lanes.
+static void explores(const struct options *o, bool ours, const char *collector)
+{
+    static struct exploring x; // too large for the stack
+    struct err e;
+
+    memset(&x, 0, sizeof x);
+    assert_true(exploring_init(&x, o, &e));
+    assert_int_equal(x.limits[0].ours, ours);
+    assert_int_equal(x.limits[0].alone, !ours); // only the reference promises to stand by
+    const struct page page = {&x.journal, 1, x.collector, &x.limits[0], 3, x.dir, false};
+    assert_string_equal(page_collector(&page), collector);
+    exploring_fini(&x);
+}
+
+static void a_set_may_name_another_collector(void **state)
+{
+    char dir[] = "/tmp/mp-explore.XXXXXX", *no_scenarios[] = {NULL};
+    const char *sets[] = {"drain=9s", "collector.command=[./mine, -v]"};
+    struct options o = {.args = no_scenarios, .sets = sets, .set_count = 1, .out = dir};
+
+    assert_non_null(mkdtemp(dir));
+    explores(&o, true, "the reference collector");
+    o.set_count = 2;
+    explores(&o, false, "the collector that the scenario names");
+    o.collector = "./mine";
+    o.set_count = 1;
+    explores(&o, false, "./mine");
+    workdir_remove_tree(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +490,7 @@ int main(void)
         cmocka_unit_test(equal_failures_fold),
         cmocka_unit_test(the_journal_goes_on),
         cmocka_unit_test(a_draw_that_is_run_again_is_one_draw),
+        cmocka_unit_test(a_set_may_name_another_collector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,29 +71,31 @@ static bool allow_verb(struct exploring *x, const char *word, struct err *e)
 }
 
 // Sets *promises to what the collector promises: as --set says, otherwise the default for this
-// collector.
-static bool read_promised(const struct exploring *x, int *promises, struct err *e)
+// collector. Sets *ours to whether it is the reference collector: no option names another one.
+static bool read_collector(const struct exploring *x, int *promises, bool *ours, struct err *e)
 {
-    // Only the collector's promises matter, so the smallest scenario will do.
+    // Only the collector matters, so the smallest scenario will do.
     static const char smallest[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
-    static const char key[] = "collector.promises=";
+    static const char promises_key[] = "collector.promises=", command_key[] = "collector.command=";
     static const struct origin nowhere = {.file = "draw", .line = 1, .column = 1};
     struct node *root = NULL;
     struct scenario s FREED_BY(scenario_fini) = {0};
-    bool is_set = false;
+    bool promised = false;
 
     bool ok = parse_yaml(&root, smallest, strlen(smallest), &nowhere, e);
     for (size_t i = 0; ok && i < x->sets.count; i++) {
         const char *set = x->sets.items[i];
-        if (strncmp(set, key, strlen(key)) != 0)
+        bool is_promises = strncmp(set, promises_key, strlen(promises_key)) == 0;
+        if (!is_promises && strncmp(set, command_key, strlen(command_key)) != 0)
             continue;
-        is_set = true;
+        promised = promised || is_promises;
         ok = override_apply(root, set, &(struct origin){"--set", set, 1, 1}, e);
     }
     ok = ok && scenario_make(&s, root, e);
     if (ok) {
-        needs_resolve(&s, x->options->collector, is_set);
+        needs_resolve(&s, x->options->collector, promised);
         *promises = s.collector.promises;
+        *ours = !x->options->collector && !s.collector.command;
     }
     node_free(root);
     return ok;
@@ -105,9 +107,8 @@ static bool limit_draws(struct exploring *x, struct err *e)
     struct draw_limits *limits = &x->limits[0];
     int promises = 0;
 
-    if (!read_promised(x, &promises, e))
+    if (!read_collector(x, &promises, &limits->ours, e))
         return false;
-    limits->ours = !x->options->collector;
     limits->alone = !(promises & PROMISE_STANDBY);
     // Modes that --only names are drawn even without the promise; the search then says why they
     // cannot be run.
@@ -256,6 +257,8 @@ static bool add_base(struct exploring *x, const char *path, struct err *e)
     if (!buf_str(&kept))
         return err_memory(e);
     x->bases[x->base_count] = memory_copy(kept.data);
+    // The page must not claim that the reference collector was tested.
+    x->limits[0].ours = x->limits[0].ours && !s.collector.command;
     // The limits that --only sets hold for each base. They are in limits[0], which the first base
     // completes.
     *limits = x->limits[0];

@@ -4,10 +4,17 @@
 #include "report/escape.h"
 #include "report/pages/template.h"
 
+const char *page_collector(const struct page *p)
+{
+    if (*p->collector)
+        return p->collector;
+    return p->limits->ours ? "the reference collector" : "the collector that the scenario names";
+}
+
 static void print_explore_title(const struct page *p, struct buf *out)
 {
     buf_printf(out, "explore, seed %llu: ", (unsigned long long)p->seed);
-    append_escaped(out, *p->collector ? p->collector : "the reference collector");
+    append_escaped(out, page_collector(p));
 }
 
 // True when this fault took effect in a draw that was judged.

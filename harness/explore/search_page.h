@@ -7,12 +7,15 @@
 struct page {
     const struct journal *journal;
     uint64_t seed;
-    const char *collector; // "": the scenario names it
+    const char *collector; // --collector; "": not given
     const struct draw_limits *limits;
     double spent_s;  // seconds that all calls of the search took together
     const char *dir; // the folder of the search
     bool conninfo;   // the runs needed --postgres CONNINFO
 };
+
+// Returns which collector was tested, in words.
+const char *page_collector(const struct page *p);
 
 // Append the page, and the lines for the terminal. False when the buffer is full or memory is
 // short.
