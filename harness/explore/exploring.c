@@ -380,7 +380,7 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
 void exploring_fini(struct exploring *x)
 {
     for (size_t i = 0; i < x->pool_count; i++) {
-        unlink(x->pool[i].path);
+        unlink(x->pool[i].path); // a draw that was not run
         candidate_fini(&x->pool[i]);
     }
     for (size_t i = 0; i < x->base_count; i++)

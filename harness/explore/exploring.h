@@ -34,7 +34,7 @@ struct suspect {
     char path[1000];   // path of the drawn scenario
     char output[1000]; // path for the shrunk scenario; "": shrinking was not begun
     char example[256];
-    unsigned ended, running, failed; // numbers of further runs; `failed`: of those that ended
+    unsigned ended, running, failed; // numbers of further runs; those that failed have also ended
     pid_t shrink;                    // the process that shrinks it; 0: none
     double found_s;                  // seconds since the search began, over all calls
 };

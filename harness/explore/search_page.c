@@ -32,7 +32,7 @@ static void print_share(struct buf *out, const char *what, struct coverage_share
     buf_printf(out, "%zu of %zu %s", share.seen, share.of, what);
 }
 
-// --- in words ---------------------------------------------------------------------------
+// --- the lines for the terminal, parts of which the page has, too -------------------------
 
 static void print_tried_counts(const struct page *p, struct buf *out)
 {
@@ -111,7 +111,7 @@ bool page_text(const struct page *p, struct buf *out)
     return buf_str(out);
 }
 
-// --- tables -----------------------------------------------------------------------------
+// --- the page ---------------------------------------------------------------------------
 
 // Prints one failure: what broke, in which mode, whether it failed again, and how to repeat it.
 static void print_failure(const struct page *p, const struct failure *f, struct buf *out)

@@ -45,7 +45,7 @@ static bool load_smallest(
 }
 
 // Finishes a suspect: names its failure, stores its scenario and adds it to the journal. When a
-// known failure has the same name, the file of the draw with the lower number is kept.
+// known failure has the same name, the file of the lower draw number stays, whichever ended first.
 static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err *e)
 {
     struct failure f = {
@@ -74,7 +74,7 @@ static bool conclude_suspect(struct exploring *x, struct suspect *s, struct err 
     return ok;
 }
 
-// --- one by one -----------------------------------------------------------------------------
+// --- further runs ---------------------------------------------------------------------------
 
 bool suspects_add(struct exploring *x, const struct tried *t, const char *draw_path,
     const char *folder, const char *example)
