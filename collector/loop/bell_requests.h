@@ -7,8 +7,9 @@
 
 struct collector;
 
-// Call it before each look. Asks for the bell, if it is wanted; or asks whether a transaction that
-// may have been silent still runs, so that another look must follow.
+// Call it before each look. Asks for the bell, if it is wanted. If the look is due only because of
+// transactions that may have been silent, asks whether one of them has inserted tokens and still
+// runs: only then must another look follow.
 bool bell_request_take(struct collector *c, struct err *e) MUST_USE;
 // Lets the bell go: from here on we look by ourselves.
 bool bell_request_let_go(struct collector *c, struct err *e) MUST_USE;

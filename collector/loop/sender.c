@@ -15,7 +15,7 @@
 void sender_drop_output(struct collector *c)
 {
     c->sender.writing = NULL;
-    // An output without a descriptor has no room, so what was taken is given back to others.
+    // An output without a descriptor is never ready, so collect.c gives back what waits for it.
     c->sender.output = (struct output){.fd = -1};
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 
-#define TAKE_TRIPS 4                    // how many takes are timed
+#define TAKE_TRIPS 4                    // of how many of the last takes the times are kept
 #define TAKE_ALL_DUE_NS (30 * NS_PER_S) // between two looks at everything that is due
 // Most lines that are taken at once. Each line must show the database as it was when the line two
 // places before it was out, or later (the harness checks that: `ineligible`). Of three lines that
@@ -46,7 +46,7 @@ struct taking {
     int reason;            // the meter of the reason why a line that is not full goes out
 
     int64_t trips_ns[TAKE_TRIPS]; // how long the last takes took, in a ring; 0: none yet
-    int trip_count;               // how many takes were timed
+    int trip_count;               // how many takes were timed so far
     bool large_answer;            // an answer was large since memory was last given back
 };
 

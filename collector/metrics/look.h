@@ -1,6 +1,6 @@
 // Asks the database how much waits, for MAILROOM_METRICS.
 //
-// It has a session of its own. On the collector's session counting would delay the next batch, and
+// It has a session of its own. On the collector's session, counting would delay the next batch, and
 // while a backlog is drained that session is never idle. The session of the look is opened when
 // somebody wants the figures and the collector itself is connected, so that it never takes the
 // collector's place among the connections. It is closed when the collector's session is lost, or

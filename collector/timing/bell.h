@@ -8,8 +8,8 @@
 //
 // On most servers some transaction runs for hours, or in another database. So before the second
 // look the collector asks whether any such transaction has inserted tokens, which its locks tell.
-// If none has, one more look is enough. The collector does not ask before the first look, because
-// the question reads the locks of the whole server, and that look shows when nothing runs.
+// If none has, one more look is enough. The question reads the locks of the whole server, so it is
+// not asked before the first look, which may show that no such transaction runs.
 //
 // Under a backlog, and while tokens come fast (flow.h), the collector lets the bell go, so
 // producers are silent, and looks at times of its own choice. It never sleeps without the bell or a
