@@ -19,7 +19,7 @@ static int64_t chain_ns(const struct check *c, int64_t slack_ns)
     return slack_ns + clock_max(line_ns - c->r->slack_ns, 0);
 }
 
-// True when a fault, or the return from it, lasted on any instance.
+// True when at_ns lies in a fault on any instance, or in the return from it.
 static bool any_away(const struct check *c, int64_t at_ns)
 {
     return timeline_span(&c->timeline, ANY_INSTANCE, at_ns, at_ns);
@@ -57,8 +57,8 @@ static bool chain_lasts(
     return check_left(c, line->process, line->read_ns, until_ns, free_ns, 1).felt_ns <= apart_ns;
 }
 
-// Returns when the oldest token of a line was sent; 0, which overtakes nothing, when the line has
-// no token of the plan.
+// Returns when the insert of a line's oldest token was sent; 0, which overtakes nothing, when the
+// line has no token of the plan.
 static int64_t oldest_ns(const struct ledger *l, const struct line_record *line)
 {
     int64_t oldest = CLOCK_NEVER;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const int64_t catch_up_ns = NS_PER_S; // time before and after a fault that it excuses, too
+static const int64_t catch_up_ns = NS_PER_S; // a fault excuses this long before and after it, too
 
 bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
 {
@@ -132,8 +132,9 @@ static double backlog_tokens(const struct ledger *l)
     return backlog;
 }
 
-// Returns what a rate, of commits or of deliveries, would be if its last event had come earlier by
-// lag_s. The backlog was there before the load, so its commits do not count.
+// Returns what a rate, of commits or of deliveries, would be without this much of the generator's
+// lag: as if the last commit or delivery had come earlier by lag_s. The backlog is committed before
+// the load, so its commits do not count. It is delivered during the load, so its deliveries do.
 static double rate_less_lag(const struct result *r, const struct ledger *l,
     const struct check_input *in, enum metric_id id, double lag_s)
 {

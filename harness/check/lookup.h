@@ -23,7 +23,7 @@ static inline size_t line_after(const struct subject_log *log, int64_t at_ns)
 
 // The time in which a transaction was open, or an announcement was on its way.
 struct txn_span {
-    int64_t from_ns;  // first, to be sorted by
+    int64_t from_ns;  // the first member, for clock_compare
     int64_t until_ns; // the latest end of this span and of all before it in the list
 };
 

@@ -150,7 +150,7 @@ struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fir
     };
 }
 
-// Records how long each stage of a token took. fire_ns: when the batch of its line was due.
+// Records how long each stage of a token took. fire_ns: when the batch of its line fired.
 static void record_stage(struct stages *s, const struct ledger *l, uint32_t token, int64_t fire_ns)
 {
     const struct txn_record *txn = ledger_txn(l, token);

@@ -13,7 +13,7 @@
 #define ANY_INSTANCE (-2)
 
 struct span {
-    int64_t from_ns, until_ns; // from_ns first, to be sorted by
+    int64_t from_ns, until_ns; // from_ns is the first member, for clock_compare
     int instance;
     struct cause cause;
 };
@@ -97,10 +97,10 @@ const struct span *timeline_span(
 struct cause timeline_cause(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns the first strike after `after` (NULL: the first of all) that hit this instance and lasts
-// in a stretch of time; NULL: there is none. With until_ns before from_ns, the strike lasts from
-// until_ns or earlier to from_ns or later. A strike on all instances hit each of them. instance
-// EVERY: any strike counts.
+// Returns the first strike after `after` (NULL: the first of all) that hit this instance, struck by
+// until_ns, and was undone at from_ns or later; NULL: there is none. A strike on all instances hit
+// each of them. instance EVERY, as of a strike on all instances: any strike counts, because it hit
+// one of them.
 const struct strike *timeline_strike(const struct timeline *t, const struct strike *after,
     int instance, int64_t from_ns, int64_t until_ns);
 

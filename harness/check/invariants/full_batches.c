@@ -47,8 +47,8 @@ static int64_t waits_since_ns(const struct fill *f, uint32_t token)
     return waits ? clock_max(ack_ns, spans_latest_end(&f->txns, ack_ns)) : ack_ns;
 }
 
-// True when the token waited from waits_since_ns until its line was read, and did not change
-// meanwhile. Nobody promises when a token that changes goes out.
+// True when the token waited from waits_since_ns until its line was read. A token that ever changed
+// does not count, because nobody promises when it goes out.
 static bool waited(const struct fill *f, uint32_t token)
 {
     const struct ledger *l = f->c->l;
@@ -87,10 +87,11 @@ static void list_tokens(struct fill *f)
 
 // --- a full batch waits -------------------------------------------------------------
 
-// Returns how long a full batch may wait: slack_ns for the query that finds it, and three flushes
-// for the commits of its line and of the line before. If the time to read the rows of a batch is
-// longer than the run's slack and the flushes, it takes their place. A collector reads as many rows
-// a second as its capacity, or 5,000 if that is less or the capacity is not known.
+// Returns how long a full batch may wait: slack_ns (the run's slack and what slow faults add) for
+// the query that finds it, and three flushes for the commits of its line and of the line before. If
+// the time to read the rows of a batch is longer than the run's slack and the flushes, it takes
+// their place. A collector reads as many rows a second as its capacity, or 5,000 if that is less or
+// the capacity is not known.
 static int64_t bound_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
@@ -152,9 +153,9 @@ static void remove_line_tokens(struct fill *f, uint32_t index)
     f->lanes[0].since_ns = f->lanes[1].since_ns = line->read_ns;
 }
 
-// True when the run can show that a full batch waits: tokens are announced one by one, and the
-// timeout is at least five times the bound. With a shorter timeout, a batch that wrongly waits for
-// it is late by too little.
+// True when the run can show that a full batch waits: tokens are announced one by one, so that the
+// collector can count them, and the timeout is at least five times the bound. With a shorter
+// timeout, a batch that wrongly waits for it is late by too little.
 static bool shows_full(const struct check *c)
 {
     const struct scenario *s = c->l->scenario;

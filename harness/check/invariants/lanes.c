@@ -60,7 +60,7 @@ static void tell_lanes_of(
     *young = true;
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        // Only named by a torn line, refused, or forged: no delivery whose order counts.
+        // A delivery with a flag, such as a forged one, says nothing about the order.
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         if (l->tokens[d->token].first_line != index) {

@@ -1,4 +1,5 @@
-// Judges late: a token waited longer than the timeout in fault-free time.
+// Judges late: a token waited longer than the timeout in fault-free time. Below, T is the batch
+// timeout and L the batch limit.
 //
 // The clock of a token begins at ack or, for a subject that waits for writers, at the end of the
 // last transaction that was sent before ack and was still open then. The token is late when the
@@ -6,7 +7,7 @@
 // passed, the token is due.
 // - Full lines: a token is not late when full lines followed each other from the time at which it
 //   was due until it was written. Two lines of such a chain may be slack of free time apart, or
-//   limit ÷ capacity if that is more. A torn line may have been full. Where several share the work,
+//   L ÷ capacity if that is more. A torn line may have been full. Where several share the work,
 //   a short line during a fault does not end the chain. A process that gets no processor does not
 //   end it, either.
 // - Budget: a short line does not end the chain where the budget is spent. The next line may then
@@ -19,8 +20,8 @@
 //   five times that, tokens are announced one by one, one collector works at a time, and there is
 //   no budget.
 // - Stalls: a stall excuses a token that is late by no more than twice the stall's length.
-// - Slack: `auto` is 50 ms for scheduling + 5 × p99 of `SELECT 1`, at most 500 ms, because a batch
-//   costs a few queries. The queries run beside the load; those during a fault do not count.
+// - Slack: `auto` is 50 ms for scheduling + 5 × p99 of `SELECT 1`, because a batch costs a few
+//   queries; at most 500 ms. The queries run beside the load; those during a fault do not count.
 #include "check/inside.h"
 
 #include "check/bounds.h"

@@ -1,9 +1,9 @@
 // tells_secrets: the collector's log holds the key, or the secret of a token that the database
 // still holds at the end.
 //
-// The run itself looks, because a history keeps no secrets: for 32 bytes as 64 hex digits in a row,
-// or as 40 letters of base64, with either alphabet and at any place of longer data. Of a log of
-// more than 128 MiB it reads the first and the last 64 MiB.
+// The run itself looks, because a history keeps no secrets. It looks for the 32 bytes of each as 64
+// hex digits in a row, or as 40 letters of base64, with either alphabet and at any place of longer
+// data. Of a log of more than 128 MiB it reads the first and the last 64 MiB.
 #include "check/inside.h"
 
 void check_secrets(const struct check *c)
