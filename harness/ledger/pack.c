@@ -123,7 +123,6 @@ void pack_number(struct pack *p, uint64_t *value, uint64_t most)
     uint64_t v = *value;
 
     if (!p->reading) {
-        // The highest bit of a byte says that another byte follows.
         for (; v >= 0x80; v >>= 7)
             put_byte(p, (unsigned char)(v | 0x80));
         put_byte(p, (unsigned char)v);

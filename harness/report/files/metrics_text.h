@@ -13,5 +13,5 @@ struct judged_run {
 void judged_run_take(struct judged_run *j, const struct scenario *s, const struct result *result);
 
 // Appends all families. A family has a sample for every run in which its metric was measured. No
-// two runs may have the same scenario and seed.
+// two runs may have the same scenario and seed, which are the labels of a sample.
 void metrics_text_append(struct buf *out, const struct judged_run *runs, size_t count);

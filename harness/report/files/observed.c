@@ -86,7 +86,6 @@ static char *changed_by(const struct scenario *s, const char *collector)
     return text.len ? memory_copy(buf_str(&text)) : NULL;
 }
 
-// Makes a text valid UTF-8 for observed.json: a file's name may have any bytes.
 static void mend_text(char *text)
 {
     if (text)

@@ -11,7 +11,7 @@ struct observed {
     size_t count;
     struct wait_count waits[SAMPLER_WAITS_MAX];
     size_t wait_count;
-    bool sampled; // false: cpu_s, busy_s and total_s were not measured
+    bool sampled; // false: the figures of struct usage, which follow, were not measured
     double cpu_s[USAGE_GROUPS], busy_s, total_s;
     int64_t start_wall_ns;  // when the load began, ns since 1970
     int64_t harness_rss_kb; // largest memory of the harness itself, in kB
