@@ -207,7 +207,7 @@ static void print_field_table(const struct grid *g, bool commands)
     fwrite(text.data, 1, text.len, stdout);
 }
 
-// Opens the record. The list of all names decides which subject an item stands for.
+// Opens the record. An item is a place in the list of names, so `about` holds the whole list.
 static bool open_field_record(struct field_run *f, char *const *names, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];

@@ -81,11 +81,11 @@ void subjects_adapt(struct scenario *s)
     if (!scenario_is_queue(s))
         return;
     // A queue numbers its jobs itself and decides how to hand them out, so these keys get defaults.
-    s->load[0].ids_from = 1;
+    s->load[0].ids_from = 1; // only the first phase can have another value
     s->collector.dequeue = DEQUEUE_CURSOR;
     // Only the mail schema has kinds of tokens, changes of them, hostile names and COPY, so they
     // are taken out of the load.
-    bool own_client = has_own_client(s); // a client of the subject puts the jobs
+    bool own_client = has_own_client(s);
     for (size_t i = 0; i < s->load_count; i++) {
         struct load_phase *p = &s->load[i];
         if (own_client)

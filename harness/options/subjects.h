@@ -8,8 +8,8 @@
 struct subject_sets {
     const char **items; // owned array; first the overrides of --subject, then those of the other
                         // options
-    char *texts[SUBJECT_SETS]; // owned
-    struct overrides overrides;
+    char *texts[SUBJECT_SETS];  // owned; the overrides of --subject
+    struct overrides overrides; // those of the options, but with `items`
 };
 
 // Makes the overrides of --subject, and appends those of the other options. ERR_USAGE when there is

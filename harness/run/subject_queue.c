@@ -116,10 +116,10 @@ static bool run_schema_command(struct run *r, struct err *e)
                err_prefix(e, "%s: schema", r->queue.manifest.name));
 }
 
-// If the subject's own client puts the jobs, inserts the rows of mailproof_sent before the load.
-// The generator inserts each of them in the transaction of its job, but the client does not know
-// the table. A job whose put got no answer stays unknown, so it counts neither as lost nor as
-// phantom.
+// If the subject's own client puts the jobs, inserts the rows of mailproof_sent before the load,
+// because the client does not know this table. Otherwise the generator inserts each row in the
+// transaction of its job. A job whose put got no answer stays unknown, so it counts neither as lost
+// nor as phantom.
 static bool fill_facade(struct run *r, struct err *e)
 {
     struct buf sql FREED_BY(buf_fini) = BUF_INIT(FACADE_MAX);

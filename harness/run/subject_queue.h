@@ -32,7 +32,7 @@ bool queue_is_answered(const struct run *r);
 bool queue_is_done(struct run *r);
 
 // If a queue is judged, reads its manifest. ERR_SKIP when the subject is not installed, or when the
-// scenario needs something that this queue does not have, such as the table jobs.
+// scenario needs something that this queue does not have, such as the tables of the mail schema.
 MUST_USE bool queue_load(struct manifest *m, const struct scenario *s, struct err *e);
 
 // If the subject's own client puts the jobs, prepares the process of that client. Call it before

@@ -1,3 +1,4 @@
+// The trials of --every-cut and --every-kill as JSON, for the strip that html/cuts.js draws.
 #include "run/cuts/cutreport.h"
 
 #include "base/utf8.h"

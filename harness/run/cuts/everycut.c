@@ -23,7 +23,7 @@
 #define WORKERS 4
 // With fewer cuts for each worker, the gain is not worth another database.
 #define CUTS_PER_WORKER 10
-#define TRIES 3
+#define TRIES 3 // a trial is made up to this often, until it decides something
 
 // The number of runs without a cut that show which messages there are. A collector that also sends
 // at fixed times exchanges more messages in one run than in another. So only messages that occur in
@@ -143,7 +143,7 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
 // Call fixture_close also on failure.
 static bool fixture_open(struct cuts *c, struct trial_fixture *f, int number, struct err *e)
 {
-    // A trial can restore only the tables of the reference collector (restore_template.sql).
+    // Other tables than the reference collector's cannot be restored (restore_template.sql).
     bool copies = c->setting.scenario->collector.layout != LAYOUT_REFERENCE;
 
     *f = (struct trial_fixture){0};
