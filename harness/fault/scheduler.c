@@ -31,8 +31,8 @@ struct fault_record *scheduler_next_end(
     *at_ns = CLOCK_NEVER;
     for (size_t i = 0; i < begun_count; i++) {
         struct fault_record *r = &faults[i];
-        // A fault with sessions of its own (`kept`) cannot end them while the server is away.
-        // Of two faults with the same end, the one that was planned first ends first.
+        // A fault with sessions or a setting to undo (`kept`) cannot do that while the server is
+        // away. Of two faults with the same end, the one that was planned first ends first.
         if (r->undone || (away && r->kept) || due_end_ns(r) >= *at_ns)
             continue;
         *at_ns = due_end_ns(r);

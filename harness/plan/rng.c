@@ -61,9 +61,9 @@ uint64_t rng_below(struct rng *r, uint64_t n)
 }
 
 // Von Neumann's method ("Various techniques used in connection with random digits", 1951) counts
-// how long a run of uniform numbers keeps falling: a run of odd length gives the fraction, each run
-// of even length before it adds 1. The method needs only comparisons and no logarithm, which may
-// differ between machines and so would change a plan.
+// how long a run of uniform numbers keeps falling. The first number of a run of odd length is the
+// fraction, and each run of even length before it adds 1. The method needs only comparisons and no
+// logarithm, which may differ between machines and so would change a plan.
 double rng_exponential(struct rng *r)
 {
     double whole = 0;

@@ -38,7 +38,7 @@ void scale_scenario(struct scenario *s, double scale)
         struct fault_spec *f = &s->faults[i];
         f->at_ns = scale_time(f->at_ns, scale);
         f->until_ns = scale_time(f->until_ns, scale);
-        // FOR_REST is not a length, so it stays.
+        // No fault gets longer, because it must end before it comes again. FOR_REST is no length.
         if (f->for_ns != FOR_REST)
             f->for_ns = scale_time(f->for_ns, fmin(scale, 1));
     }
