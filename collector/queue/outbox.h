@@ -1,8 +1,8 @@
 // Keeps what became of tokens until the database has recorded it.
 //
 // Results go out in their order, many in one statement, and are kept until that statement's commit
-// is confirmed. After a lost session they go out again. The random number of their line's row tells
-// the database which ones it has recorded already.
+// is confirmed. After a lost session they go out again. The database knows by token and nonce, the
+// random number of a line's row, which ones it has recorded already.
 #pragma once
 
 #include "wire/answer.h"
@@ -16,7 +16,7 @@ enum result_kind {
 };
 
 struct outbox_result {
-    int64_t row, nonce; // of its line's row in deliveries
+    int64_t row, nonce; // n and nonce of its line's row in deliveries
     int64_t token;
     int64_t delay_ms; // how long to wait before the next attempt
     int number;       // the number of the attempt

@@ -26,16 +26,16 @@ struct reading reading_count(const PGresult *r, int limit)
     return seen;
 }
 
-// Appends n, two snapshots (from, tick), and the xid and id of the line's last row. The snapshots
-// come from the head's place, which has four fields: n, seen, tick, and the snapshot that the read
-// saw (now). Two parts wait: first the tokens between seen and tick, then those between tick and
-// now. If nothing waits after the line, from and tick both become now. If the line ends in part 2,
-// part 1 is used up, so they become tick and now. Else they stay seen and tick.
+// The head's place has n (the number of the cursor's moves) and three snapshots: seen, tick, and
+// now, which the read saw. Tokens wait in two parts: 1 between seen and tick, 2 between tick and
+// now. The line's place has n, two snapshots (from, tick), between which part 1 then lies, and the
+// xid and id of the line's last row. If nothing waits after the line, both are now. If the line
+// ends in part 2, part 1 is used up, and they are tick and now. Otherwise they stay seen and tick.
 bool reading_place(
     const struct reading *seen, const PGresult *r, bool more, struct buf *place, struct err *e)
 {
-    const char *n = PQgetvalue(r, 0, LINES_PLACE), *fields[3] = {NULL}; // seen, tick, now
-    const char *at = n;
+    const char *head = PQgetvalue(r, 0, LINES_PLACE), *fields[3] = {NULL}; // seen, tick, now
+    const char *at = head;
 
     for (int i = 0; i < 3 && at; i++)
         if ((at = strchr(at, ';')) != NULL)
@@ -45,7 +45,7 @@ bool reading_place(
     bool in_part_2 = column_int32(r, seen->rows - 1, LINES_PART) == 2;
     const char *from = !more ? fields[2] : in_part_2 ? fields[1] : fields[0];
     const char *tick = !more || in_part_2 ? fields[2] : fields[1];
-    buf_printf(place, "%.*s;%.*s;%.*s;%" PRId64 ";%" PRId64, (int)strcspn(n, ";"), n,
+    buf_printf(place, "%.*s;%.*s;%.*s;%" PRId64 ";%" PRId64, (int)strcspn(head, ";"), head,
         (int)strcspn(from, ";"), from, (int)strcspn(tick, ";"), tick,
         column_int64(r, seen->rows - 1, LINES_XID), column_int64(r, seen->rows - 1, LINES_TOKEN));
     return buf_str(place) || err_memory(e);
