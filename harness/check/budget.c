@@ -71,8 +71,9 @@ static void mark_emptied(struct check *c, double per_s, double burst)
     }
 }
 
-// Marks the lines that lay unread, or that were read within the slack after a time in which nobody
-// read. How fast they were written is not known.
+// Marks the lines that lay unread, or that were read within the slack after a time in which any
+// collector's lines may have lain unread, because all share the budget. How fast they were written
+// is not known.
 static void mark_unread(struct check *c)
 {
     const struct subject_log *log = c->l->log;

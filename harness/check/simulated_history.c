@@ -18,7 +18,7 @@ void sim_history_init(struct sim_history *h)
     *h = (struct sim_history){0};
     h->scenario = (struct scenario){
         .name = "simulated",
-        .needs = -1,
+        .needs = -1, // all promises
         .collector = {.layout = LAYOUT_REFERENCE,
             .instances = 1,
             .batch_limit = 3,
@@ -105,7 +105,7 @@ void sim_history_fault(struct sim_history *h, const char *verb, int64_t began_ms
 void sim_history_settle(struct sim_history *h)
 {
     struct err e = {0};
-    struct ledger recorded = h->ledger, *l = &h->ledger;
+    struct ledger recorded = h->ledger, *l = &h->ledger; // ledger_init clears it
 
     if (!ledger_init(l, &h->scenario, &h->plan, &e))
         abort();

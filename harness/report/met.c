@@ -44,8 +44,6 @@ struct met met_of(const struct ledger *l, uint32_t token)
     const int64_t begin_ns = ledger_begin_ns(l, token);
     const int64_t last_ns = clock_max(last_seen_ns(l, token), begin_ns);
 
-    // The time begins a second earlier, because a fault that has just ended may still have an
-    // effect.
     return (struct met){.from_ns = begin_ns - before_ns,
         .until_ns = overdue ? overdue_at_ns(l, last_ns) : last_ns,
         .overdue = overdue};

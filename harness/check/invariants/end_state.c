@@ -8,8 +8,8 @@
 // The first case is excused when one of the last processes did not end as it should. It is also
 // excused when one exited with 75, which says that its line is unconfirmed, and
 // - the token's line was read within slack of TERM,
-// - a fault hit its writer between line and TERM,
-// - or nobody read for half a second between line and the second after TERM.
+// - a fault hit its writer between the line and TERM,
+// - or nobody read for half a second between the line and one second after TERM.
 //
 // Where the work is shared, a confirmation is expected only if nothing disturbed the writer until
 // slack after the reading. A collector that dies between line and confirmation leaves the token to

@@ -1,13 +1,13 @@
 // busy_idle: a collector does not rest when there is nothing to do.
 //
 // It is judged in a phase of rate 0, over at least 1 s without a fault. This time begins 2T + slack
-// after the last event, and not before the process is a second old. Where T is 2 s or more, it is
-// also judged between one event of the load and the next, from slack after the first of them on,
-// because a batch that waits gives a collector nothing to do. The process and all its descendants
-// count together. So do the backends of all sessions, with 5% of a processor for each collector.
-// Where the harness cannot see the backends, they count as idle. There are two samples a second,
-// and CPU time comes in ticks of 10 ms. busy_idle and leak are judged where `small` is promised and
-// the scenario needs it, or where `expect` names them.
+// after the last event (T is the batch timeout), and not before the process is a second old. Where
+// T is 2 s or more, it is also judged between one event of the load and the next, beginning slack
+// after the first, because a batch that waits gives a collector nothing to do. The process and all
+// its descendants count together. So do the backends of all sessions, with 5% of a processor for
+// each collector. Where the harness cannot see the backends, they count as idle. There are two
+// samples a second, and CPU time comes in ticks of 10 ms. Like leak, busy_idle is judged where
+// `small` is promised and the scenario needs it, or where `expect` names it.
 #include "check/inside.h"
 
 static const double busy_share = 0.05;       // of a processor; an idle collector may use that much
@@ -99,8 +99,8 @@ static void check_backends(
             seconds, ledger_seconds(l, first->at_ns), 100 * cpu);
 }
 
-// Checks each process, and the backends, in a time in which nothing happens. When a fault, or the
-// return from it, lasts into this time, the check begins later.
+// Checks each process, and the backends of all collectors together, in a time in which nothing
+// happens. When a fault, or the return from it, lasts into this time, the check begins later.
 static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
     const struct ledger *l = c->l;

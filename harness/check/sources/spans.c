@@ -2,7 +2,8 @@
 // added.
 #include "check/sources/sources.h"
 
-// A collector whose output nobody reads keeps its turn, so nobody takes over from it.
+// If all are struck, nobody is left to take over. A collector whose output nobody reads keeps its
+// turn.
 bool strike_is_taken_over(const struct sources *s, const struct strike *k)
 {
     bool unread = k->verb->hits == HITS_READER && k->verb->ends == ENDS_NOTHING;
