@@ -9,7 +9,7 @@
 #include "disk/cache.h"
 
 #define DEVICE_IMAGE "disk.img"
-#define DEVICE_BASE "base.img"   // of a recording: the disk as it was when the recording began
+#define DEVICE_BASE "base.img"   // of a recording: what was on the platter as it began
 #define DEVICE_RECORD "disk.log" // of a recording: see write_log.h
 
 #define DEVICE_WORD_BYTES 16u   // largest length of the word that marks sectors
@@ -91,12 +91,12 @@ void device_empty_cache(struct device *d);
 void device_arm(
     struct device *d, const char *canary, uint64_t seed, uint64_t least, const char *word);
 
-// Brings the power back. From now on the image holds what the cut left of the cache, which `left`
-// counts; zeros if the power was on.
+// Brings the power back. From now on the image holds what the cut left of the cache. *left tells
+// how much was not flushed, and how much of that was kept; zeros if the power was on.
 MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct err *e);
 
 // Begins a recording; a record that is still open ends and is replaced. Copies the image as it
-// would be if the power were cut at this moment and the whole cache lost, and records everything
+// would be if the whole cache were lost at this moment, and records the writes in the cache and all
 // that comes until device_end_record. device_end_record adds one more flush, so that there is also
 // a state with the writes after the last real flush in doubt.
 MUST_USE bool device_record(struct device *d, struct err *e);

@@ -29,8 +29,7 @@ static void copy_failover(struct fault_record *r, const struct failover *f)
     r->left_ns = f->first_lost_ns;
 }
 
-// Carries out the fault through the provider, which says when another member took over. Closes the
-// superuser's connection first, because it leads to the leader, which may be replaced.
+// Carries out the fault through the provider, which says when another member took over.
 static bool strike_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     struct failover f;

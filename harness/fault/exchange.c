@@ -6,8 +6,8 @@ static void take_exchange_answer(struct exchange *x, const struct wire_message *
 {
     x->notified = m->type == 'A';
     if (m->type == 'Z') {
-        // The message's only byte is I, T or E. If that byte has not arrived yet, assume I, the
-        // most likely.
+        // The message's only byte is I (idle), T or E (in a transaction, or in a failed one). If
+        // that byte has not arrived yet, assume I, the most likely.
         x->in_transaction = m->text_len > 0 && m->text[0] != 'I';
         x->opened = true;
         x->asking = x->answering = false;

@@ -117,7 +117,8 @@ static void follow_framing(
                 f->cut_next = side == CUT_AFTER;
             }
         }
-        // A client that begins with TLS, without a request for it, gets answers in TLS.
+        // A client whose first bytes are no message, such as one that begins with TLS, is cut if
+        // only clear text may pass. Otherwise the server's answers are no messages either.
         if (is_first && f->wire.phase == WIRE_OPAQUE) {
             l->flows[MESSAGE_SERVER].wire.phase = WIRE_OPAQUE;
             f->cut = watcher->clear_only;

@@ -46,8 +46,8 @@ static bool find_lost_commits(
     return true;
 }
 
-// Waits until a member other than `from` takes writes on a later timeline than `timeline`. Then
-// fills in *out, with `what` as the words for what happened to the old leader.
+// Waits until a member other than `from` takes writes; fails if its timeline is not later than
+// `timeline`. Fills in *out, with `what` as the words for what happened to the old leader.
 static bool await_promotion(
     struct server *s, int from, int timeline, const char *what, struct failover *out, struct err *e)
 {
