@@ -51,7 +51,7 @@ bool words_next(struct words *w, char *word, size_t size, struct origin *place)
     *place = w->origin;
     place->column += (size_t)(w->at - w->start);
     const char *end = word_end(w->at, w->claims ? " \t,()" : " \t:");
-    // In a claim, each of ,( and ) is a word of one character.
+    // In a claim, each comma and each parenthesis is a word.
     if (end == w->at && w->claims && *end)
         end++;
     snprintf(word, size, "%.*s", (int)(end - w->at), w->at);

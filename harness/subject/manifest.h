@@ -60,7 +60,7 @@ struct manifest {
 };
 
 // Loads a manifest by the name of a folder under subjects/, or by a folder's path. False with
-// ERR_USAGE when the manifest is wrong, which says where, or when there is no manifest.
+// ERR_USAGE when there is no manifest, or when it is wrong; the error's text says where.
 MUST_USE bool manifest_load(struct manifest *m, const char *name, struct err *e);
 void manifest_fini(struct manifest *m); // accepts a zeroed struct
 

@@ -21,9 +21,10 @@ static void wake_up(struct subject *s)
 
 // --- what other threads call -------------------------------------------------
 
-// At a process's first signal to end, notes how much it has written: the bytes that were read and
-// those in the pipe. Called under the lock. If the reader takes bytes out of the pipe between the
-// two look-ups, the sum is too small, but it is never too large.
+// At a process's first signal to end, notes how much it has written by then: the bytes that were
+// read and those in the pipe. Called under the lock. If the reader takes bytes out of the pipe
+// between the two look-ups, the sum is too small, but never too large: that would pass off later
+// lines as written before the signal.
 static void note_written(struct instance *in)
 {
     uint64_t read = atomic_load(&in->read);
@@ -83,8 +84,6 @@ size_t subject_hold_down(
         if (for_good) {
             s->instances[i].for_good = true;
         } else {
-            // Several faults may hold the same instance down; it is started when all of them are
-            // over.
             s->instances[i].holds++;
             *held |= UINT64_C(1) << i;
         }

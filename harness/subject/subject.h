@@ -200,9 +200,9 @@ size_t subject_kill_sender(struct subject *s, int instance, pid_t *pids);
 bool subject_answered(struct subject *s);
 
 // Closes the output of an instance, or with -1 of all: stops the process, reads its pipe empty,
-// closes the pipe, lets the process continue. If the process then ends with exit code 74, its end
-// counts as asked for. Writes the pids to `pids` and returns how many outputs were closed. An
-// instance that has no process at the moment is left out.
+// closes the pipe, lets the process continue. If the process then ends with exit code 74 (its
+// output failed), its end counts as asked for. Writes the pids to `pids` and returns how many
+// outputs were closed. An instance that has no process at the moment is left out.
 size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
 
 // True when none of these processes is left: each has ended and was reaped, and its process group
