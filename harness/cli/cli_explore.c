@@ -2,8 +2,8 @@
 //
 // One loop (search_draws) keeps a pool of worker processes busy, each of which keeps a server
 // running. An idle worker gets a suspect first (a draw that broke something and is run again),
-// because what broke once may break again. Otherwise it gets the draw that adds most to the
-// coverage. A shrink is a process of its own and takes the place of a worker.
+// because what broke once may break again. Otherwise it gets by turns the draw that adds most to
+// the coverage and the oldest. A shrink is a process of its own and takes the place of a worker.
 //
 // The results are not kept here but in the journal, and the failures follow from the journal's
 // lines alone. So a search can be stopped at any moment, continued later, and shared by several

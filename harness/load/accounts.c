@@ -53,9 +53,9 @@ static bool add_bulk_account(struct accounts *a, const struct plan *plan,
     return ++a->buffered < INSERT_EVERY || insert_accounts(a, e);
 }
 
-// Disables the trigger of migration 000006, which refuses names that the wire format cannot carry.
-// A collector must still handle such names: they may be older than the trigger, or have come in
-// another way.
+// Disables the trigger of migration 000006, if it is there. The trigger refuses names that the wire
+// format cannot carry. A collector must still handle such names, because they may be older than the
+// trigger, or have come in another way.
 static bool allow_bad_names(PGconn *conn, struct err *e)
 {
     return sql_exec(conn,

@@ -167,9 +167,9 @@ bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct er
         ended, e);
 }
 
-// Looks for torn pages, which show as broken tuples, or as an index that does not agree with its
-// table. Counts the tuples. False when a query fails, as the check of a broken index does; the
-// caller counts that as damage, too.
+// Looks for torn pages with the functions of amcheck: verify_heapam returns a row for each broken
+// tuple, which r->damaged counts; bt_index_check fails if an index does not agree with its table.
+// False when a query fails; the caller counts that as one damage more.
 static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct err *e)
 {
     // Only permanent tables are examined: every recovery empties an unlogged one.
