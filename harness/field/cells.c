@@ -27,8 +27,8 @@
 #define PACED_P99_MS 2000 // a paced run is sustained only with a p99 below this
 #define CLAIM_MOST_S 60   // longest claim that a run can outlast
 
-#define SEEDS 10 // runs of a cell in which a run broke a promise
-#define SEEDS_QUICK 3
+#define SEEDS 10      // runs of a cell in which a run broke a promise
+#define SEEDS_QUICK 3 // the same with --quick
 
 static const char *const speed_titles[SPEEDS] = {[SPEED_P50] = "p50",
     [SPEED_P99] = "p99",

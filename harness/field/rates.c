@@ -26,7 +26,7 @@ static bool try_rate(
     // not hold with a second seed.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
-        // The figure is the rate itself, so it needs no " at 400/s" behind it: EXPERIMENT_RATE.
+        // With EXPERIMENT_RATE, no " at 400/s" follows: the figure is the rate itself.
         cell_show_figure(c, rate, 0, "/s", EXPERIMENT_RATE);
     } else if (rate == RATE_LEAST && answer_keeps_up(&a)) {
         // A queue that polls once a second keeps up at this rate although its p99 is above a

@@ -12,8 +12,8 @@
 // machine is too busy.
 static const size_t inconclusive_max = 10;
 
-// Returns the precision by which more runs are decided: that of the first values, as many as there
-// were at the latest check (precision_checked).
+// Returns the precision at the latest check, which leaves out later values. To decide anew after
+// every run would be wrong more often (precision.h).
 static struct precision precision_at_check(const double *values, size_t count)
 {
     return precision_of(values, precision_checked(count));

@@ -6,7 +6,7 @@
 
 // The measurements of one pair; the arrays are borrowed and hold one value for each conclusive run.
 struct schedule_pair {
-    const double *values; // values of the objective's metric, or of latency.p99
+    const double *values; // of the objective's metric; without an objective, of latency.p99
     const double *p99;    // latency p99, ms
     const double *tokens; // tokens per batch
     size_t count;
@@ -28,8 +28,8 @@ struct schedule {
 enum schedule_state {
     SCHEDULE_OPEN,
     SCHEDULE_PRECISE,
-    SCHEDULE_BEATEN, // another pair certainly has larger batches and a lower p99, and may meet the
-                     // objective
+    SCHEDULE_BEATEN, // another pair, which can be recommended, certainly has larger batches and a
+                     // lower p99
     SCHEDULE_MISSES, // the pair certainly misses the objective
     SCHEDULE_BROKEN,
     SCHEDULE_LEFT_OUT,
