@@ -114,7 +114,7 @@ static void show_paced(struct field_run *f, size_t row, struct answer *rounds, s
 }
 
 // Makes the rounds of the paced run from the second on, then shows the medians of all rounds.
-// find_pace has made the first round.
+// find_pace has made the first round. False only after a signal.
 static bool ask_rounds(struct field_run *f, struct err *e)
 {
     const int rounds = f->options->field.quick ? 1 : ROUNDS;
@@ -123,10 +123,15 @@ static bool ask_rounds(struct field_run *f, struct err *e)
     for (int round = 2; round <= rounds; round++) {
         for (size_t row = 0; row < f->grid.row_count; row++) {
             struct experiment x = asking_experiment(f, row, question_paced, round);
+            struct cell *c = cell_of_speed(f, row, SPEED_P50);
             // The answer is stored and found again below, so here it is not needed. It is missing
             // when a merged shard did not finish.
-            if (asking_possible(f, row) && !asking_answer(f, row, &x, true, &answers[0], e) &&
-                !(f->options->merged && e->kind == ERR_SKIP))
+            if (!asking_possible(f, row) || asking_answer(f, row, &x, true, &answers[0], e) ||
+                (f->options->merged && e->kind == ERR_SKIP))
+                continue;
+            f->manners[row].unreachable = true;
+            experiment_command(&x, c->command, sizeof c->command);
+            if (!cell_note_failure(c, e))
                 return false;
         }
     }
@@ -348,7 +353,7 @@ static bool ask_all(struct field_run *f, struct err *e)
            (f->options->field.verdicts || (ask_rounds(f, e) && rates_fill(f, e)));
 }
 
-// Even after an error, the empty cells get a text.
+// Even after a signal, the empty cells get a text.
 bool cells_fill(struct field_run *f, struct err *e)
 {
     plan_runs(f);

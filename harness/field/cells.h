@@ -34,6 +34,6 @@ const char *cells_title(size_t column);
 extern const size_t cells_speeds;
 
 // Asks all questions of all subjects that are installed. Each question is put to all subjects in
-// turn, so that a change in the machine's speed affects all of them. False after an error or a
-// signal; the cells filled in so far stay.
+// turn, so that a change in the machine's speed affects all of them. False only after a signal; the
+// cells filled in so far stay.
 MUST_USE bool cells_fill(struct field_run *f, struct err *e);

@@ -36,6 +36,30 @@ static void no_run_counts_twice(void **state)
     grid_fini(&f.grid);
 }
 
+// A round of the paced run that cannot be made costs its queue the speeds, as other runs do, and
+// not the whole table of hours.
+static void a_failed_round_ends_no_table(void **state)
+{
+    const struct options o = {.quiet = true};
+    struct manner manner = {.rate = EXPERIMENT_RATE, .drain_s = 15, .claim_s = 5};
+    struct field_run f = {.options = &o, .manners = &manner};
+    struct err e;
+
+    grid_init(&f.grid, NULL, question_count + cells_speeds, 1);
+    snprintf(f.grid.rows[0].name, sizeof f.grid.rows[0].name, "no-such-queue");
+    assert_true(answer_file_open(&f.answers, NULL, &e));
+    store_answer(&f, question_paced);
+    for (size_t i = 0; i < question_count; i++)
+        store_answer(&f, &questions[i]);
+    assert_true(cells_fill(&f, &e));
+    assert_ptr_equal(strstr(cell_of_speed(&f, 0, SPEED_P50)->text, "not run: "),
+        cell_of_speed(&f, 0, SPEED_P50)->text);
+    assert_string_equal(cell_of_speed(&f, 0, SPEED_P99)->text, "not measured");
+    assert_string_equal(cell_of_speed(&f, 0, SPEED_RATE)->text, "not asked");
+    answer_file_close(&f.answers);
+    grid_fini(&f.grid);
+}
+
 // The search for the highest rate may fail after a rate was sustained. The page then shows the
 // reason, and must not colour it as a figure.
 static void a_failure_is_no_figure(void **state)
@@ -90,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_run_counts_twice),
+        cmocka_unit_test(a_failed_round_ends_no_table),
         cmocka_unit_test(a_failure_is_no_figure),
         cmocka_unit_test(a_bound_is_a_figure),
     };
