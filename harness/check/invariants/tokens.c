@@ -169,13 +169,14 @@ static struct cause expired_by(const struct check *c, uint32_t token)
 static void check_passed(const struct check *c, uint32_t token)
 {
     bool changed = ledger_changed_ns(c->l, token) != CLOCK_NEVER;
+    bool delivered = c->l->tokens[token].deliveries > 0;
 
-    if (c->l->tokens[token].deliveries == 0)
+    if (!delivered)
         c->r->values[changed ? METRIC_PASSED : METRIC_EXPIRED_UNSENT]++;
     // It is right to pass over a changed token, so nothing needs an excuse. An expired token that
-    // did not come out may be a loss.
+    // did not come out may be a loss: what let it expire excuses it.
     if (!changed)
-        judged_add(c->r, METRIC_LOST, 1, expired_by(c, token));
+        judged_add(c->r, METRIC_LOST, 1, delivered ? CAUSE_IS_NONE : expired_by(c, token));
 }
 
 // Judges a token whose transaction committed: it must be in the database, and must have come out if
