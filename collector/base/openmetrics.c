@@ -50,7 +50,7 @@ void openmetrics_histogram(struct buf *out, const char *name, const double *boun
     double up_to = 0;
 
     for (size_t i = 0; i < buckets; i++) {
-        // A bucket of the format counts all values up to its bound. The format wants a whole number
+        // A bucket of the format counts all values up to its bound. The format wants a whole bound
         // to be written with ".0".
         up_to += counts[i];
         buf_printf(out, "%s_bucket{le=\"%.15g%s\"} %.15g\n", name, bounds[i],

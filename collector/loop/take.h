@@ -59,9 +59,9 @@ void take_restart(struct collector *c);
 // Plans a take, at once, that looks at all rows without an owner that are due, however long ago.
 void take_look_at_all(struct collector *c);
 
-// Sends a take or a read, if that is due now. `settled`: lines to settle in the same transaction;
-// then a take is sent only if more tokens are likely to wait. NULL: none. *sent tells whether a
-// request was sent.
+// Sends a take or a read, if that is due now, and tells in *sent whether it did. `settled`: lines
+// that a take may settle in its own transaction (NULL: none). With such lines a take is sent only
+// if more tokens are likely to wait; otherwise the caller settles the lines by themselves.
 bool take_step(
     struct collector *c, const struct settled *settled, bool *sent, struct err *e) MUST_USE;
 

@@ -184,7 +184,8 @@ static bool explain(const struct story *t, struct err *e)
     return ok;
 }
 
-// Judges a story, and prints the claims of the story that do not come true. Returns the exit code.
+// Judges a story, and prints the claims of the story that do not come true. Returns the exit code
+// of the verdict, as for a run. The claims do not change it.
 static int judge_story(const struct story *t, const char *path)
 {
     struct check_input input = check_input_of(&t->history);

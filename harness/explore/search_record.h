@@ -61,8 +61,8 @@ struct journal {
                               // the draws by number finds them
     size_t failure_count;
     uint64_t *numbers;                         // owned; the numbers of the draws that were tried
-    size_t tried;                              // number of draws that were tried; one that --only
-                                               // has run again counts again, also in what follows
+    size_t tried;                              // length of `numbers`. A draw that --only runs again
+                                               // is there twice, and counts twice below
     size_t verdicts[VERDICT_MISSED + 1];       // number of judged draws by verdict
     size_t unjudged;                           // number of draws that were not judged, because the
                                                // harness could not run them

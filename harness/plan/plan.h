@@ -202,6 +202,6 @@ MUST_USE bool plan_add_faults(struct plan *p, const struct scenario *s, struct e
 // verb_thing), so the end of one would also end the other. The plan then leaves b out.
 bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
 
-// Returns how long a fault lasts by its `for`: 0 without one, and for a fault that ends a collector
-// for the rest of the run (FOR_REST).
+// Returns the time of a fault's `for`, after which it is undone; 0 if nothing undoes it: without
+// `for`, or with `for: rest` (FOR_REST).
 int64_t plan_lasts_ns(const struct fault_spec *f);

@@ -239,17 +239,19 @@ static bool build_stall(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-// Changes what the tables hold of the event's tokens at the end of the run.
+// Notes what the database held of these tokens at the end of the run, where that is not the
+// default.
 static bool build_row(struct build *b, struct event *event, struct err *e)
 {
     if (!require_token(b, event, e))
         return false;
     for (uint32_t t = event->first; t <= event->last; t++) {
         struct ledger_token *token = &b->t->history.ledger.tokens[t];
+        // The token as it is by default is an event in which no column differs.
         struct event row = *event, without = row_event(token, token);
         event_complete(&row, &(struct default_context){.row = &without});
-        // `changed` gives the columns that differ from the default, `unread` gives 0: nothing is
-        // known of the columns, and the 0 stays.
+        // `changed` names the columns that differ from the default. `unread` fills the same field
+        // with 0, which stays: nothing is known of the columns.
         bool unread = event_has(event, "unread") && row.row.row == 0;
         if (!unread)
             row.row.row ^= token->row;
@@ -303,7 +305,7 @@ static bool build_event(struct build *b, const struct event *source, struct err 
         return origin_err(&source->origin, e, "%s", k->why);
     b->source = source;
     b->defaults.before = k->size ? event_record_before(h, &event, *count) : NULL;
-    // Each token of a row has defaults of its own, so build_row completes it.
+    // The tokens of an event `row` have different defaults, so build_row completes each token's.
     if (source->kind != EVENT_ROW)
         event_complete(&event, &b->defaults);
     // The story says by how much a counter grew since the record before, the history keeps the sum.

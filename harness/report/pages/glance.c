@@ -61,10 +61,11 @@ struct nearness {
     int64_t farthest_ns;     // longest reach_ns of a group (explains_group)
 };
 
-// True when a fault can explain a group of lost or late tokens. With fault_first, the fault must
-// have begun before the group. Without it, the fault must have begun after the group's start, and
-// the group must end at most gap_ns after the fault's end. *reach_ns: the time between the fault's
-// beginning and the group's last token (with fault_first) or first token (without).
+// True when a fault can explain a group of lost or late tokens. Tokens may become late after a
+// fault (fault_first): then the fault must have begun before the group. Or the fault takes tokens
+// that were committed before it: then it must have begun after the group's start, and the group
+// must end at most gap_ns after the fault's end. *reach_ns: the time between the fault's beginning
+// and the group's last token (with fault_first) or first token (without).
 static bool explains_group(const struct fault_record *f, const struct group *g, bool fault_first,
     int64_t gap_ns, int64_t *reach_ns)
 {
