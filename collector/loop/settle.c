@@ -183,8 +183,8 @@ static bool send_written(struct collector *c, struct err *e)
             add_settled_line(s, &c->lines.all[i]);
             c->lines.all[i].settling = true;
         }
-    // If more is to be taken, one request settles and takes: one transaction, and one flush. But if
-    // that has failed, the lines are settled alone, because the take may be what fails.
+    // If more is to be taken, one request settles and takes: one transaction, and one flush. After
+    // such a request has failed, the lines are settled alone, because the take may be what fails.
     if (!close_arrays(s, e) || (!c->settle.alone && !take_step(c, s, &with_take, e)))
         return false;
     if (with_take)
@@ -386,8 +386,8 @@ bool settle_step(struct collector *c, struct err *e)
         if (session_awaits(s, QUEUE_IN_DOUBT))
             return true;
         // A line that was begun is finished first, because only then is it certain that its tokens
-        // are out. Where several collect, we ask for our rows at once, so that those of other lines
-        // can be given back meanwhile.
+        // are out; where lines are answered, the answers tell that. Where several collect, we ask
+        // for our rows at once, so that those of other lines can be given back meanwhile.
         if (!c->queue.policy->answers && lines_in(&c->lines, LINE_OUT) > 0)
             return c->queue.policy->exclusive || c->in_doubt.rows_asked || in_doubt_ask_rows(c, e);
         return in_doubt_ask(c, e);

@@ -74,9 +74,9 @@ bool lines_init(struct lines *l, int count, int limit, struct err *e) MUST_USE;
 void lines_fini(struct lines *l); // accepts a zeroed struct
 
 // Makes lines of the answer to a take or read, and takes over the answer. Among its first `rows`
-// rows, each of the kind 1 or 2 is a token of a line; the columns are those of sql/lines.sql.
-// Tokens in `doubt` are skipped. Returns false if the server breaks the protocol, or there is no
-// memory.
+// rows, each whose kind is a token's action is a token of a line; the columns are those of
+// sql/lines.sql. Tokens in `doubt` are skipped. Returns false if the server breaks the protocol, or
+// there is no memory.
 bool lines_add_answer(struct lines *l, PGresult *result, int rows, int64_t asked_ns,
     const struct doubt *doubt, struct err *e) MUST_USE;
 
