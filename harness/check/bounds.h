@@ -17,8 +17,8 @@ int64_t bounds_grace_ns(const struct scenario *s);
 // or, if that is earlier, until its own health check has waited in vain for an answer.
 int64_t bounds_hang_ns(const struct scenario *s);
 
-// Returns how long others may need to take over from an instance that such a fault strikes. They
-// learn of a death or of a lost session at once, but of a hang only after bounds_hang_ns.
+// Returns how long others may need to take over from an instance that a fault of this verb struck.
+// They learn of a death or of a lost session at once, but of a hang only after bounds_hang_ns.
 int64_t bounds_handover_ns(const struct scenario *s, const struct verb *v);
 
 // Returns how long the struck instance may need to return after the end of the fault. It needs

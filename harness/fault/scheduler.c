@@ -105,6 +105,7 @@ const struct fault_record *scheduler_culprit(
     // If there are several, the latest is the most likely one.
     for (size_t i = count; i-- > 0;) {
         const struct fault_record *f = &faults[i];
+        // With FOR_REST nothing is to be undone, so the fault counts as undone, and yet lasts.
         bool lasts = !f->undone || f->spec->for_ns == FOR_REST;
         if (f == r || f->left_out || f->began_ns == 0 || !f->ok || !takes_victims(f->spec->verb))
             continue;

@@ -14,8 +14,8 @@ struct fault_record *scheduler_next_end(
     struct fault_record *faults, size_t begun_count, int64_t *at_ns);
 
 // Returns when to begin the fault faults[begun_count], which must exist: at its planned time or, if
-// that is later, at the end of an earlier fault. Only an earlier fault counts that cannot overlap
-// with this one, or at whose end this one begins by the plan.
+// that is later, at the end of an earlier fault with which it cannot overlap, or at whose end it
+// begins by the plan.
 int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count);
 
 // The victim of a fault is the session, process or connection that it acts on. There may be none

@@ -28,8 +28,9 @@ static bool is_torn_by_name(const struct ledger *l, const struct line_record *li
     return false;
 }
 
-// Returns what the reader, or the settling of the ledger, noted about a token in a line;
-// TOKEN_UNKNOWN: about the line. NULL: there is no note, because only the first NOTES_MAX are kept.
+// Returns what the reader, or the settling of the ledger, noted about a token in a line; with
+// TOKEN_UNKNOWN, about the line itself. NULL: there is no note, because only the first NOTES_MAX
+// are kept.
 static const char *note_of(const struct ledger *l, uint32_t line, uint32_t token)
 {
     for (size_t i = 0; i < l->log->note_count; i++) {
