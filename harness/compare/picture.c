@@ -31,7 +31,8 @@ struct scale {
     double most;
 };
 
-// Returns how far a ratio lies from 1, on either side, as a logarithm.
+// Returns how far a ratio lies from 1, on either side, as a logarithm. 0 and infinity, which no
+// scale could hold, count as 1.
 static double ratio_width(double ratio)
 {
     return ratio > 0 && isfinite(ratio) ? fabs(log(ratio)) : 0;

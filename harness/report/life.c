@@ -189,7 +189,7 @@ void life_each(const struct ledger *l, uint32_t token, life_tell *tell, void *co
 }
 
 // Writes what the collector of leased mode recorded of the token in the database; "" in other
-// modes.
+// modes, and when the token is not there.
 static void record_text(const struct ledger *l, uint32_t token, char *out, size_t size)
 {
     static const char *const ends[] = {[OUTCOME_NONE] = "no end",
@@ -205,7 +205,7 @@ static void record_text(const struct ledger *l, uint32_t token, char *out, size_
 }
 
 // Returns in words where a token still waits at the end; "": nowhere. In shared and leased mode it
-// waits until its delivery is confirmed, in the other modes until the cursor has passed it.
+// waits until its delivery is confirmed, in cursor mode until the cursor has passed it.
 static const char *where_it_waits(const struct ledger *l, uint8_t flags)
 {
     if (scenario_shares(l->scenario))

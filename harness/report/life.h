@@ -24,6 +24,6 @@ MUST_USE bool life_html(const struct ledger *l, uint32_t token, struct buf *out)
 const char *life_outcome(const struct ledger *l, uint32_t token);
 // Writes the fault's name, when it ended, and its evidence.
 void life_fault(const struct ledger *l, const struct fault_record *f, char *out, size_t size);
-// Writes which process wrote the line of the delivery, whether the line arrived whole or torn, and
-// whether the token in it is forged or only named.
+// Writes which process wrote the line of the delivery, whether the line is torn, and whether the
+// token is forged or, in a torn line, only named.
 void life_delivery(const struct ledger *l, const struct delivery *d, char *out, size_t size);

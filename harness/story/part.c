@@ -32,8 +32,9 @@ static bool has_name(const char *text, const char *name)
 static void add_accused(struct accused *s, const struct result *r, const char *text)
 {
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        for (size_t i = 0; r->findings[id].count > 0 && i < r->findings[id].example_count; i++)
-            s->any |= s->by[id] |= has_name(r->findings[id].examples[i], text);
+        for (size_t i = 0; i < r->findings[id].example_count; i++)
+            if (has_name(r->findings[id].examples[i], text))
+                s->by[id] = s->any = true;
 }
 
 // Collects the invariants whose findings in this history name the token.

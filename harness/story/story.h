@@ -29,7 +29,8 @@ struct story {
     size_t text_count;
 };
 
-// Reads a story, and those that it is like. Errors (ERR_USAGE) name file, line and column.
+// Reads a story, and the stories that its `like` lines name. Errors (ERR_USAGE) name file, line and
+// column.
 MUST_USE bool story_read(struct story *t, const char *path, struct err *e);
 
 // Reads the text of a story; `path` is the file's name in errors.
@@ -39,12 +40,13 @@ void story_fini(struct story *t);
 // True for the path of a story: it ends with .story.
 bool story_is_path(const char *path);
 
-// Compares the claims with the result. If there are any, an invariant that none names must hold.
-// If none is about the verdict, it must be violated where one claims a broken invariant, and else
-// pass. Appends a line for each claim that does not hold, and returns true when all do.
+// Compares the claims with the result. If there are claims, each invariant that none of them names
+// must hold. If none is about the verdict, that must be VERDICT_VIOLATED when a claim says that an
+// invariant is broken, and otherwise VERDICT_PASS. Appends a line for each claim that does not
+// hold, and returns true when all do.
 bool story_holds(const struct story *t, const struct result *r, struct buf *differs);
 
-// The part of a history that is written: a time, and what belongs to its tokens.
+// The part of a history that is written: a span of time, and what belongs to its tokens.
 struct part {
     int64_t from_ns, until_ns; // on the run's clock
     uint32_t token;            // the token whose neighbourhood it is
