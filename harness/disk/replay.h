@@ -17,8 +17,9 @@ MUST_USE bool replay_begin(struct device *d, uint64_t *flushes, struct err *e);
 void replay_free(struct replay *r);
 
 // Puts the device into the state at the n-th flush, counted from 1. The image has all writes before
-// flush n - 1, and a part of those between it and flush n, which the seed chooses. *left counts
-// these and what is left of them. `at_ns` is when flush n was answered; the cut comes just before.
+// flush n - 1, and a part of those between it and flush n, which the seed chooses. *left counts the
+// writes between the two flushes, and what the cut leaves of them. `at_ns` is when flush n was
+// answered; the cut comes just before.
 MUST_USE bool replay_state(struct device *d, uint64_t n, uint64_t seed, struct cache_cut *left,
     int64_t *at_ns, struct err *e);
 

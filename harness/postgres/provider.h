@@ -63,7 +63,7 @@ struct provider {
     MUST_USE bool (*promote)(struct server *s, struct err *e);
     // strike carries out the fault on the cluster. If the leader is to change, it returns when
     // another member takes writes. mend undoes the fault, and returns when the cluster takes
-    // writes. strike is NULL for a server that is no cluster; mend, too, if no fault needs it.
+    // writes. strike is NULL for a server that is no cluster; mend is NULL if no fault needs it.
     MUST_USE bool (*strike)(
         struct server *s, enum cluster_fault fault, struct failover *out, struct err *e);
     MUST_USE bool (*mend)(

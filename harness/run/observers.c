@@ -12,9 +12,9 @@ static size_t collector_pids(void *subject, pid_t *pids, size_t max)
     return subject_signal(subject, -1, 0, pids);
 }
 
-// For a server in a container with a pid namespace of its own, returns where the pid of its first
-// process on this machine is kept: its backends are found below that. NULL: the server reports the
-// pids of this machine.
+// A server in a container may have a pid namespace of its own. Then returns where the pid that its
+// first process has on this machine is kept: its backends are found below that process. NULL: the
+// server reports the pids of this machine.
 static const atomic_int *outer_pid(const struct observers *o, const struct server *server)
 {
     return server->pids_are_ours ? NULL : &o->outer_pid;
@@ -37,7 +37,6 @@ static bool make_probe_table(const char *conninfo, struct err *e)
 {
     PGconn *conn FREED_BY(sql_finish) = sql_connect(conninfo, e);
 
-    sql_drop_notices(conn);
     return conn && sql_exec(conn, PROBE_MAKE_TABLE, e);
 }
 
@@ -91,7 +90,7 @@ void observers_end_samples(struct observers *o, struct ledger *l)
     sampler_stop(o->sampler);
     observers_end_starved(o, l);
     const struct presence *p = sampler_presence(o->sampler);
-    if (!p)
+    if (!p) // there is no sampler
         return;
     l->looks = p->looks;
     l->look_count = p->look_count;

@@ -100,7 +100,7 @@ static bool admit_collector(struct local *l, struct err *e)
 
     if (!other_user(&user, e) || (user.chosen && !admit_other_user(l, &user, e)))
         return false;
-    // The user of --as must become superuser neither over this network nor over the socket.
+    // any_role would let the user of --as become superuser over this network.
     return !l->net ||
            write_config(l, "pg_hba.conf", O_APPEND, user.chosen ? run_roles : any_role, e);
 }
@@ -277,7 +277,6 @@ static bool wait_local_ready(struct server *s, struct err *e)
     int64_t deadline = clock_now_ns() + start_limit_ns;
 
     while (!provider_handshake(s, e)) {
-        // A server that has ended will never be ready, so there is no need to wait for the limit.
         if (process_wait(l->postmaster, 0, NULL)) {
             l->postmaster = 0;
             return explain_failed_start(s, e);

@@ -20,7 +20,7 @@ struct local {
     char data[PATH_MAX];
     char log[PATH_MAX];
     _Atomic(const char *) port;      // atomic: the proxy's thread may read it during a promotion
-    const struct settings *settings; // settings of the scenario
+    const struct settings *settings; // postgres.settings of the scenario
     struct disk disk;                // mounted only if the storage is crashable
     bool crashable;
     const struct netns *net; // NULL: the server has no TCP port, only the socket
@@ -43,9 +43,7 @@ MUST_USE pid_t local_spawn(
 // memory is removed; fails when some are left after 30 s.
 MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct err *e);
 
-// Implements `repair` of struct provider. Waits at most 30 s until the server answers. But if it
-// has ended, or its file system takes no writes any more, mounts the disk anew and starts the
-// server. *started says whether it did that.
+// Implements `repair` of struct provider. Waits at most 30 s for the server to come back by itself.
 MUST_USE bool local_repair(struct server *s, bool *started, struct err *e);
 
 // Makes a standby of the running server, and waits until it streams. With STANDBY_SYNC every commit
