@@ -30,8 +30,8 @@ int cli_field(const struct options *o);
 int cli_load(const struct options *o);
 int cli_list(const struct options *o);
 
-// Runs the scenarios of `mailproof run`, prints and writes their results, and returns the exit
-// code.
+// Runs the scenarios of `mailproof run`, and prints and writes their results. Returns the worst of
+// their exit codes (cli_worse), or that of an error which ended the command.
 int run_suite(const struct scenario *scenarios, size_t count, const struct options *o);
 
 // Prints "mailproof: text" on stderr, and returns the exit code for the kind of error; after a

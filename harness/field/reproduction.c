@@ -113,11 +113,11 @@ static bool install_subject(struct manifest *m, struct err *e)
 
     if (manifest_installed(m, e))
         return true;
+    // From now on `e` says why it is not installed.
     if (strcmp(m->why_not_installable, MANIFEST_NONE) != 0 || !manifest_folder(all, e))
         return false;
     const char *name = path_in_folder(m->dir, all);
     // The subject does not lie in subjects/, so it is a user's own, and the user must install it.
-    // `e` already says that it is not installed.
     if (!name)
         return false;
     if (!path_cache(cache))

@@ -32,7 +32,7 @@ NEIGHBOURS(struct scenario, judged, judged_count, void *);
 NEIGHBOURS(struct scenario, expect, expect_count, void *);
 NEIGHBOURS(struct scenario, counterparts, counterpart_count, void *);
 
-// Of a FIELD_STRING, so these values are not used.
+// A FIELD_STRING keeps the word itself, so these values are not used.
 static const struct word providers[] = {
     {"local", 0},
     {"container", 1},

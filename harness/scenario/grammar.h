@@ -1,5 +1,5 @@
-// The scenario file's grammar as data: one table per map, one row per key. The
-// rows drive decoding, defaults, unknown-key errors, writing and help.
+// The scenario file's grammar as data: one table per map, one row per key. The rows drive decoding,
+// defaults, unknown-key errors, writing and help.
 #pragma once
 
 #include "base/base.h"

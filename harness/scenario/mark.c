@@ -31,6 +31,8 @@ static bool find_folder(char out[PATH_MAX])
 static bool read_mark_key(const char *path, uint8_t key[KEY_LEN])
 {
     struct stat st;
+    // O_NONBLOCK, because opening a named pipe in the key's place would otherwise wait for a
+    // writer.
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
     // A key that somebody else made or can read would let them make marks, too.

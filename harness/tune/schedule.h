@@ -19,7 +19,7 @@ struct schedule {
     const struct schedule_pair *pairs;
     size_t count;
     const struct expectation *objective; // NULL: there is no objective
-    double precision;                    // wanted precision as precision_share; 0.1: run until the
+    double precision;                    // the precision_share that is wanted; 0.1: run until the
                                          // interval is within ± 10%
     size_t runs_min, runs_max;           // least and largest number of runs of each pair;
                                          // runs_min <= runs_max

@@ -105,8 +105,8 @@ static bool read_budget(struct tuning *t, struct err *e)
 }
 
 // Rewrites an error about the objective so that it names --for. The parser's error names --set
-// expect..., as which load_scenario passes the objective on. Any other error stays as it is. Always
-// returns false.
+// expect..., because load_scenario passes the objective on in that form. Any other error stays as
+// it is. Always returns false.
 static bool blame_objective(const char *set, struct err *e)
 {
     char blame[220], why[sizeof e->text];
@@ -196,8 +196,8 @@ static bool check_repeat(const struct options *o, struct err *e)
                o->repeat);
 }
 
-// Without --model, refuses the options of the model. The runs do not follow them, and without these
-// options the model that is compared with the runs has their load.
+// Without --model, refuses the options of the model. The runs do not follow them, and the model
+// that is compared with the runs must have the load of the runs.
 static bool check_model_options(const struct options *o, struct err *e)
 {
     const struct {
