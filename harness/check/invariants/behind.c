@@ -181,7 +181,8 @@ static void check_left_over(const struct behind *t, const struct trouble *troubl
         next = highest_rate(c->l, trouble->until_ns, due_ns);
     }
     double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
-    // next > rate: the loop stopped at a phase that is too fast to be judged.
+    // next > rate: the loop stopped at a phase that is too fast to be judged. A backlog that may
+    // outlast the drain is not judged, either.
     if (next > rate || b->waiting[first] <= usual || due_ns > c->l->drain_end_ns)
         return;
     judged_add(

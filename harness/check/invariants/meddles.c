@@ -34,7 +34,7 @@ void check_meddles(const struct check *c)
     char name[LEDGER_FULL_NAME_MAX];
 
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        const char *column = NULL;
+        // A conflict has made no token.
         if (!(l->tokens[token].row & ROW_READ) || !ledger_committed(l, token) ||
             l->plan->kinds[token] == TOKEN_CONFLICT)
             continue;
@@ -47,7 +47,7 @@ void check_meddles(const struct check *c)
             continue;
         }
         judged_add(c->r, METRIC_MEDDLES, 1, CAUSE_IS_NONE);
-        column = changed_column(l, token);
+        const char *column = changed_column(l, token);
         if (!column)
             continue;
         ledger_full_name(l, token, name);

@@ -14,7 +14,8 @@
 
 #include <math.h>
 
-// Returns the strike of a fault; NULL: the fault did not stop the subject.
+// Returns the strike of a fault; NULL: the fault did not stop the subject. The index of a sender's
+// death is that of a process.
 static const struct strike *strike_of(const struct check *c, uint32_t fault)
 {
     for (size_t i = 0; i < c->timeline.strike_count; i++) {
@@ -36,11 +37,11 @@ static int64_t recovery_from_ns(const struct fault_record *f, const struct strik
 }
 
 // Returns how much of a stretch of time is taken by strikes other than the judged one. The strikes
-// are sorted by their start. They may overlap, but no instant counts twice. A strike on one of
-// several instances counts only until the others have taken over. A strike that ended a process
-// counts until the next process has had its time to start. After other strikes the instances may
-// need time until they work again. Of these times only the longest is added: with one for each
-// strike, a collector that returns slowly would be excused as often as it is struck.
+// are sorted by their start. They may overlap, but no instant counts twice. A strike counts only
+// until other instances have taken over, and one that ended a process counts until the next process
+// has had its time to start. Where nobody takes over, the struck instances need time after the
+// strike until they work again. Of these times only the longest is added: with one for each strike,
+// a collector that returns slowly would be excused as often as it is struck.
 static int64_t covered_ns(
     const struct check *c, const struct strike *judged, int64_t from_ns, int64_t until_ns)
 {

@@ -6,10 +6,10 @@
 //
 // A repeated delivery needs a cause of its own:
 // - A death: `first` is the last line of a process that died before `again` was read. A process
-//   that ended by itself at TERM gives no cause with exit code 0, because 0 says that all is
-//   confirmed. With 75 it gives one only if, since `first` was written, a fault hit this instance,
-//   a stall lasted, or others kept the processors away. The harness sees a death up to slack after
-//   it happened.
+//   that ended by itself at TERM gives a cause only with exit code 75, which says that its last
+//   line is not confirmed, and only if, since `first` was written, a fault hit this instance, a
+//   stall lasted, or others kept the processors away. The harness sees a death up to slack after it
+//   happened.
 // - A lost turn, with several collectors: `first` is the last line of a collector that lost its
 //   turn, and another wrote `again`. The collector may even have returned and written more, if
 //   another one that may have taken `first` over died meanwhile.
@@ -99,11 +99,11 @@ static bool ended_unconfirmed(
                    .kind != CAUSE_NONE;
 }
 
-// True when the line `first` was the last of a process that died, perhaps before it could confirm
-// the line, and another process wrote `again`. The line `again` may be read up to slack before
-// ended_ns, because the harness sees an end a little after the death. A process that ended by
-// itself at TERM must have confirmed its last line, unless ended_unconfirmed excuses it; but the
-// exit code of a queue's worker says nothing about that.
+// True when the line `first` was the last of a process that died before the end of the drain,
+// perhaps before it could confirm the line, and another process wrote `again`. The line `again` may
+// be read up to slack before ended_ns, because the harness sees an end a little after the death. A
+// process that ended by itself at TERM must have confirmed its last line, unless ended_unconfirmed
+// excuses it; but the exit code of a queue's worker says nothing about that.
 static bool died_unconfirmed(
     const struct repeats *t, uint32_t first, const struct line_record *again)
 {
@@ -297,6 +297,7 @@ static void walk_repeats(struct repeats *t)
         // the process's last.
         while (noted <= d->line)
             note_latest_line(t, noted++);
+        // A flag: this is no delivery, or one that is judged elsewhere, such as a forged one.
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         uint32_t first = t->before[d->token];

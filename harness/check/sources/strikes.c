@@ -12,7 +12,7 @@ bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f)
     bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
 
     if ((v->params & PARAM_TARGET) && f->target == TARGET_LOAD)
-        return false;
+        return false; // it hits only sessions of the load
     // A fault with a known step_ns is a slowdown (slowdowns.c).
     if (sources_step_ns(s, f) > 0)
         return false;
