@@ -1,10 +1,9 @@
 // The run's side of the workers.
 //
 // A worker gets the scenario, the times of recordings and its part, makes the plan itself and
-// compares the plan's fingerprint with that of the run's plan. It uses no file and no password of
-// its machine. The run reads the worker's clock 32 times before the load and again after it. The
-// quickest answer gives the offset and its largest error; a drift between the two measurements
-// widens this bound.
+// compares the plan's fingerprint with that of the run's plan. The run reads the worker's clock 32
+// times before the load and again after it. The quickest answer gives the offset and its largest
+// error; a drift between the two measurements widens this bound.
 //
 // A worker that is silent for 10 s, or gone, is lost. The run answers each line of a worker, and a
 // worker that gets no answer for 5 s stops by itself.
@@ -103,7 +102,7 @@ struct txn_record remote_to_run_clock(
 {
     struct txn_record ours = *theirs;
 
-    // A COMMIT is a send, too. So no collector is convicted because of the clocks' error.
+    // A COMMIT is a send, too, so it counts as early as it can have been.
     ours.sent_ns = moved_time_ns(theirs->sent_ns, -clock->offset_ns - clock->bound_ns);
     ours.commit_ns = moved_time_ns(theirs->commit_ns, -clock->offset_ns - clock->bound_ns);
     ours.ended_ns = moved_time_ns(theirs->ended_ns, -clock->offset_ns + clock->bound_ns);

@@ -4,7 +4,7 @@
 //
 // A worker has a clock of its own. Its offset is measured before the load and after it, with a
 // bound on the error that holds if the clocks drift in one direction. A send counts as earlier by
-// this bound, and an answer as later, so that the error cannot change a verdict for the worse.
+// this bound, and an answer as later, so that no collector is convicted because of the error.
 //
 // The answers of a lost worker are lost with it, and it may go on sending until it notices. So the
 // outcome of its whole part is unknown, and only the database can tell it.
@@ -42,7 +42,7 @@ MUST_USE bool remote_serve(struct err *e);
 
 // --- pure -----------------------------------------------------------------------------
 
-// Returns a hash of all transactions and accounts of the plan. A worker makes the plan anew from
+// Returns a hash of all transactions and tokens of the plan. A worker makes the plan anew from
 // the scenario, and compares this fingerprint with the run's: it must have made the same plan.
 uint64_t remote_fingerprint(const struct plan *plan);
 

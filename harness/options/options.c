@@ -323,8 +323,7 @@ static void fill_long_options(struct option *longs, unsigned scope)
 {
     size_t n = 0;
 
-    // getopt_long returns the last member. FIRST_ROW sets it apart from the letters of short
-    // options.
+    // getopt_long returns the last member.
     for (size_t i = 0; i < OPTIONS; i++) {
         if (table[i].scope & scope)
             longs[n++] = (struct option){table[i].name,

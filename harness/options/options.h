@@ -28,7 +28,7 @@ struct options {
     char seed[40];      // "seed=N" as an override; "" unless given
     char promises[400]; // "collector.promises=[…]" as an override; "" unless given
     double scale;       // 0: as the scenario says
-    int repeat;         // run; tune, field (number of seeds): 0 when not given
+    int repeat;         // run, tune; field: number of seeds; not given: 1 for run, else 0
     const char *within; // tune, explore, shrink
     const char *breaks; // shrink: the invariant to keep; explore: the invariants to look for; NULL:
                         // any
@@ -116,8 +116,8 @@ void options_fini(struct options *o);
 
 // True when the option affects the results of a command, so that a repetition needs it. The other
 // options say where and for how long runs are made, what the subject gets from this machine and as
-// whom it runs, and what is written; none of them decides which run a number stands for. False for
-// a name that is no option.
+// whom it runs, and what is written; the run with a given number is the same with any of them.
+// False for a name that is no option.
 bool options_affects_results(const char *name);
 
 // Returns the scopes of all options of that name, as a set of bits.

@@ -90,14 +90,14 @@ static void poll_until_connected(PGconn *conn)
 
 PGconn *sql_connect(const char *conninfo, struct err *e)
 {
-    // The statement timeout keeps a server that hangs from making the harness hang.
+    // With expand_dbname, dbname may be a whole conninfo. The keys after it prevail.
     static const char *const keys[] = {
         "dbname", "connect_timeout", "application_name", "options", NULL};
     const char *values[] = {conninfo, "10", "mailproof",
         "-c statement_timeout=60s -c client_min_messages=warning", NULL};
     // libpq prints the notices that arrive before a receiver is set, and PQconnectdbParams returns
     // too late to set one.
-    PGconn *conn = PQconnectStartParams(keys, values, 1);
+    PGconn *conn = PQconnectStartParams(keys, values, 1 /* expand_dbname */);
     sql_drop_notices(conn);
     if (PQstatus(conn) != CONNECTION_BAD)
         poll_until_connected(conn);

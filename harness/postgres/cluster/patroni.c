@@ -111,7 +111,7 @@ static bool check_socket_paths(const struct patroni *p, struct err *e)
 
 // --- files in the run's folder ---------------------------------------------------------
 
-// Writes a file into the run's folder, which only the server's user may read.
+// Writes a file into the run's folder, for the server's user alone to read.
 static bool write_patroni_file(
     const struct patroni *p, const char *name, struct buf *text, struct err *e)
 {
