@@ -30,8 +30,8 @@ static void put_latency(struct buf *out, const struct histogram *h)
 }
 
 // Takes the samples before until_ns that no earlier call took. Returns the last of them; NULL:
-// there is none. *before: the sample from which the growth of its counters is measured. This is the
-// last one that earlier calls took, or else the first of all; NULL: no sample is before it.
+// there is none. *before: the sample since which its counters count, which is the last one that
+// earlier calls took, or else the first of all; NULL: the returned sample is itself the first.
 static const struct sample *sample_of(
     struct writer *w, int64_t until_ns, const struct sample **before)
 {

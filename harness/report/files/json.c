@@ -6,7 +6,7 @@
 
 #include "report/files/parse_json.h"
 
-// Returns a number with six digits after the point; null for a NAN, which was not measured.
+// Returns a number, rounded to six digits after the point; null for a NAN, which was not measured.
 static json_t *json_number(double value)
 {
     if (isnan(value))
@@ -148,8 +148,7 @@ static json_t *json_examples(const struct report *r)
 
 static json_t *json_silence(const struct silence *s)
 {
-    // The key is null and not left out, because every key exists in every run.
-    if (!s->what[0])
+    if (!s->what[0]) // the collector was not silent
         return json_null();
     json_t *ends = json_array();
     for (size_t i = 0; i < s->end_count; i++)

@@ -98,7 +98,7 @@ static json_t *page_json(const struct report *r, struct err *e)
         scenario_of(r), "excused", excused_of(r));
 }
 
-// True when no part of the page's data is missing.
+// True when no part of the page's data is missing. Only `cuts` may be null.
 static bool is_complete_page(const json_t *root)
 {
     static const char *const parts[] = {"result", "series", "batches", "repeat", "scenario_yaml"};

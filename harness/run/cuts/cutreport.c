@@ -217,12 +217,13 @@ static void print_cuts(const struct cutreport *c, const struct report_cuts *n)
         c->how->action == ACTION_KILL ? NOUN(n->tried, "kill point", "kill points")
                                       : NOUN(n->tried, "cut point", "cut points"),
         (double)(c->end_ns - c->start_ns) / 1e9, n->reached, n->broken);
-    size_t broken = print_points(c, is_broken, &left);
-    size_t unjudged = print_points(c, cutkinds_unjudged, &left);
-    if (broken > 0)
-        printf("  and %zu more that broke%s", broken, unjudged > 0 ? "" : " in cuts.csv\n");
-    if (unjudged > 0)
-        printf("%s%zu not judged in cuts.csv\n", broken > 0 ? ", " : "  and ", unjudged);
+    size_t more_broken = print_points(c, is_broken, &left);
+    size_t more_unjudged = print_points(c, cutkinds_unjudged, &left);
+    if (more_broken > 0)
+        printf(
+            "  and %zu more that broke%s", more_broken, more_unjudged > 0 ? "" : " in cuts.csv\n");
+    if (more_unjudged > 0)
+        printf("%s%zu not judged in cuts.csv\n", more_broken > 0 ? ", " : "  and ", more_unjudged);
 }
 
 static void print_cut_report(
