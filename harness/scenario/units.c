@@ -159,7 +159,8 @@ bool units_bytes_per_second(const char *text, double *rate, struct err *e)
     } sizes[] = {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}};
     struct decimal d;
 
-    for (size_t i = 0; read_decimal(text, &d) && i < sizeof sizes / sizeof *sizes; i++) {
+    bool ok = read_decimal(text, &d);
+    for (size_t i = 0; ok && i < sizeof sizes / sizeof *sizes; i++) {
         if (strcmp(d.end, sizes[i].name) != 0)
             continue;
         *rate = writable(decimal_value(&d) * sizes[i].bytes);
@@ -178,7 +179,7 @@ static bool read_rate(
 
     if (!read_decimal(p, &d))
         return err_set(e, ERR_USAGE, "'%s' is not a rate; %s", text, hint);
-    if (*d.end == '\0' || d.end[0] == '.')
+    if (*d.end == '\0' || *d.end == '.') // '.': of the ".." of a ramp
         return err_set(e, ERR_USAGE, "'%s' has no unit; %s", text, hint);
     if (d.end[0] != '/' || d.end[1] != 's')
         return err_set(e, ERR_USAGE, "'%s' is not a rate; %s", text, hint);

@@ -44,7 +44,7 @@ struct event write_event_of(const struct writer *w, enum event_kind kind, const 
 
     event_set_all(&event);
     memcpy(event.record, record, vocabulary[kind].size);
-    event_shift(&event, STORY_START_NS - w->l->start_ns, true);
+    event_shift(&event, STORY_START_NS - w->l->start_ns, true); // true: all of its times
     return event;
 }
 
