@@ -144,14 +144,15 @@ static bool check_sender_settings(const struct settings *s, struct err *e)
     if (s->password && s->password_file)
         return err_set(
             e, ERR_USAGE, "each of SENDER_PASSWORD and SENDER_PASSWORD_FILE is set; one is enough");
-    // One of the user and the password is set without the other.
-    if (!s->user != !(s->password || s->password_file))
+    bool has_user = s->user, has_password = s->password || s->password_file;
+    if (has_user != has_password)
         return err_set(
             e, ERR_USAGE, "SENDER_USER and its password go together; only one of them is set");
     return true;
 }
 
-// Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set.
+// Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set. If others may
+// read the file too, a warning shows its path (true).
 static bool read_password(struct settings *s, struct err *e)
 {
     char line[PASSWORD_MAX + 2]; // the longest password, one character that is too many, and a NUL

@@ -1,7 +1,7 @@
 // The sender's settings: environment variables that begin with SENDER_.
 //
-// One table in settings.c drives parsing, --help and the README's table. A bad
-// value is an ERR_USAGE that names the variable; passwords are never repeated.
+// One table in settings.c drives parsing, --help and the README's table. A bad value is an
+// ERR_USAGE that names the variable; passwords are never repeated.
 #pragma once
 
 #include "base/base.h"

@@ -264,7 +264,7 @@ int64_t window_due_ns(const struct window *w)
 
 int64_t window_look_ns(struct window *w, bool looking, int64_t now_ns)
 {
-    // For a token that came at 0 the time when its batch fires is the present timeout itself.
+    // The present timeout: the time at which a batch fires whose first token came at 0.
     int64_t timeout_ns = pace_due_ns(&w->pace, 0, w->timeout_ns), pause_ns;
 
     flow_count(&w->flow, looking, w->taken + count_waiting(w), now_ns);
