@@ -192,7 +192,7 @@ static bool claim_holds(const struct claim *c, const struct result *r, struct bu
 {
     char text[200];
 
-    // NAN stands for `some`, which holds for any number above 0.
+    // NAN stands for `some`: any number above 0.
     bool some = c->what == CLAIM_METRIC && isnan(c->number);
 
     if (some && !(value_of(r, c->metric) > 0))
@@ -219,9 +219,12 @@ static bool claim_holds(const struct claim *c, const struct result *r, struct bu
 
 bool story_holds(const struct story *t, const struct result *r, struct buf *out)
 {
-    const struct origin *first = t->claim_count ? &t->claims[0].origin : NULL;
     bool named[METRIC_COUNT] = {false}, verdict = false, broken = false, all = true;
 
+    // Without any claim, nothing has to hold.
+    if (t->claim_count == 0)
+        return true;
+    const struct origin *first = &t->claims[0].origin;
     for (size_t i = 0; i < t->claim_count; i++) {
         const struct claim *c = &t->claims[i];
         named[c->metric] = named[c->metric] || c->what == CLAIM_METRIC;
@@ -233,19 +236,18 @@ bool story_holds(const struct story *t, const struct result *r, struct buf *out)
         all = claim_holds(c, r, out) && all;
     }
     // An invariant that the story does not name must not be broken.
-    for (enum metric_id id = 0; first && id < METRIC_COUNT; id++) {
+    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!r->broken[id] || named[id])
             continue;
         report_difference(first, out, "%s is %llu and not 0: %s", metrics[id].name,
             (unsigned long long)r->findings[id].count, r->findings[id].examples[0]);
         all = false;
     }
-    struct claim implied = {
-        .what = CLAIM_VERDICT, .verdict = broken ? VERDICT_VIOLATED : VERDICT_PASS};
-    // Without any claim, nothing has to hold. Without a claim about the verdict, one is implied.
-    if (!first || verdict)
+    if (verdict)
         return all;
-    implied.origin = *first;
+    const struct claim implied = {.what = CLAIM_VERDICT,
+        .verdict = broken ? VERDICT_VIOLATED : VERDICT_PASS,
+        .origin = *first};
     return claim_holds(&implied, r, out) && all;
 }
 

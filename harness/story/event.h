@@ -209,7 +209,7 @@ int64_t event_time(const struct event *e);
 void event_shift(struct event *e, int64_t by_ns, bool all);
 
 // Turns the cumulative fields from growths into sums (sign 1) or from sums into growths (sign -1):
-// adds or subtracts their values in the record `before`. NULL: does nothing.
+// adds or subtracts their values in the record `before`, if there is one (not NULL).
 void event_accumulate(struct event *e, const void *before, int sign);
 
 // Returns the history's records of a kind and sets *count to their number; NULL when there are

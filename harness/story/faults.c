@@ -63,6 +63,7 @@ bool story_spec_of(const struct event *events, size_t count, const struct event 
         // Faults are numbered as they stand in the file, not by time.
         if (other->kind != EVENT_FAULT)
             continue;
+        // An event with a map is the fault itself; one without names the fault by its number.
         if (event->text ? other == event : fault == event->first)
             return other->text ||
                    origin_err(&event->origin, e, "there is no fault %u with a map", fault);

@@ -1,5 +1,4 @@
 // Chooses which tokens, lines and processes of a history are written.
-
 #include "story/event.h"
 
 // True when the transaction touches the part: it was planned, sent or answered within it.
