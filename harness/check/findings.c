@@ -144,7 +144,7 @@ void check_judged(struct result *r, const struct scenario *s)
         bool nothing = r->judged[id].of <= 0;
         if (!metrics[id].invariant || !check_promised(s, id))
             continue;
-        // Only `judged` asks for more: where nothing could break it, an invariant in `expect` is 0.
+        // Where nothing could break it, its count is 0: enough for `expect`, not for `judged`.
         if (nothing && asked && least > 0)
             result_reason(r, "nothing showed whether %s is broken; at least %.0f%% must be judged",
                 metrics[id].name, 100 * least);

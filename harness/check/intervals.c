@@ -60,7 +60,7 @@ static void count_tokens(struct steps *s, const struct ledger *l)
     }
 }
 
-// Records the latencies of a token that was delivered.
+// Records the latencies of a delivered token, unless it waited before any collector ran.
 static void record_interval_latencies(
     const struct interval *i, const struct ledger *l, uint32_t token)
 {

@@ -5,7 +5,7 @@
 #include "check/stages.h"
 
 struct interval {
-    int64_t from_ns, length_ns; // ns; from_ns counts from the start of the load
+    int64_t from_ns, length_ns; // from_ns counts from the start of the load
     const char *phase;          // the phase's name; NULL: the interval is a step of the run
     uint64_t intended;          // tokens planned for the interval; of a closed loop: sent in it
     uint64_t committed;         // tokens acknowledged in the interval

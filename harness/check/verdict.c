@@ -177,10 +177,9 @@ static bool crowded_at_any_slack(const struct result *r, const struct check_inpu
            (in->others_share > others_while_lagging && check_generator_lags_unforgiven(r));
 }
 
-// True when other programs may explain each late token. Without samples of who had a processor,
-// that is always possible. It is also possible when the generator fell behind its plan by at least
-// as much as the latest token was late. In all other cases we know for each token how long its
-// collector and its backend waited for a processor.
+// True when other programs may explain each late token: nobody sampled who had a processor, or the
+// generator fell behind its plan by at least as much as the latest token was late. Otherwise it is
+// known for each token how long its collector and its backend waited for a processor.
 static bool lateness_explained(const struct result *r, const struct ledger *l)
 {
     return isnan(check_load_starved(l)) || (check_generator_lags(r, l->scenario) &&

@@ -36,7 +36,7 @@ static struct last_exits last_exits_of(const struct check *c)
 
     for (size_t i = 0; i < l->log->process_count; i++) {
         const struct process_record *p = &l->log->processes[i];
-        // The tokens of an earlier process were taken over by its successor.
+        // An earlier process has a successor, which took over its tokens; a living one has no exit.
         if (p->ended_ns < l->drain_end_ns || p->ended_ns == CLOCK_NEVER)
             continue;
         exits.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == check_unconfirmed;

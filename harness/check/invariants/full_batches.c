@@ -196,7 +196,7 @@ static int64_t last_shown_ns(const struct check *c, uint32_t before)
 }
 
 // Returns what may explain that the line left tokens behind; CAUSE_NONE: nothing does. It may be a
-// fault, a stall, or a collector that got no processor between its look and its write.
+// fault, a stall of any length (0), or a wait for a processor between the look and the write.
 static struct cause why_left(
     const struct check *c, const struct line_record *line, int64_t shown_ns)
 {

@@ -37,7 +37,7 @@ static void count_unanswered(struct idle *t)
         const struct line_record *line = &log->lines[i];
         if (log->processes[line->process].instance != t->instance)
             continue;
-        // The sums below make counts of these.
+        // These are changes from step to step; the sums below make counts of them.
         t->unanswered[backlog_step(b, line->read_ns)]++;
         t->unanswered[backlog_step(b, line_answered_ns(t->c->l, &t->leased, line)) + 1]--;
     }
@@ -76,8 +76,9 @@ static bool wrote_until(struct idle *t, int64_t at_ns)
     return wrote;
 }
 
-// True when nothing kept the instance from writing in this step of the backlog. A span that only
-// touches the step does not count.
+// True when nothing kept the instance from writing in this step of the backlog but waits for a
+// processor, which check_instance takes off. A stall of any length (0) counts, but not a span that
+// only touches the step.
 static bool could_work(const struct idle *t, size_t step)
 {
     const struct check *c = t->c;

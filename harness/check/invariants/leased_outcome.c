@@ -103,7 +103,7 @@ static struct cause left_unread_by(const struct chain *h, const struct delivery 
 
     if (line->process == last->process)
         return CAUSE_IS_NONE;
-    // Where from_ns is after until_ns, the strike must last from the one reading to the other.
+    // The strike began before the last line was read, and lasted until slack before this one was.
     while ((k = timeline_strike(
                 &h->c->timeline, k, instance, line->read_ns - h->c->r->slack_ns, last->read_ns)))
         if (k->verb->takes & THING_READER)
@@ -344,7 +344,7 @@ static void judge_budget(const struct check *c, const struct leased *m)
     }
 }
 
-// ----------------------------------------------------------------------------------
+// --- all tokens -------------------------------------------------------------------
 
 // Links the valid deliveries of each token: first[token] is the first, and next[i] the one after
 // delivery i. UINT32_MAX ends a list.
