@@ -286,7 +286,7 @@ static bool run_each(const struct scenario *scenarios, size_t count, const struc
                 t->exit_code = EXIT_SIGNAL + interrupt_signal();
                 return true;
             }
-            if (o->fail_fast && code != EXIT_OK && !o->merged) {
+            if (o->fail_fast && code != EXIT_OK && !o->merged) { // a merge makes no runs
                 tell_not_run(&scenarios[i + 1], count - i - 1, "not run: --fail-fast", t);
                 // The record of a whole command is `temporary`: record_finish removes it, because
                 // this ends the command. A shard's record stays unfinished, so that a merge says

@@ -154,7 +154,7 @@ static bool end_limit(struct fault_context *c, struct fault_record *r, struct er
     return true;
 }
 
-// Arms a cut and waits until the message has come, for the fault's `for` or 5 s.
+// Arms a cut and waits until the message has come: at most the fault's `for`, or 5 s without one.
 static bool cut_at(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int64_t deadline = clock_now_ns() + (r->spec->for_ns > 0 ? r->spec->for_ns : cut_wait_ns);

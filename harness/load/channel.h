@@ -1,6 +1,6 @@
 // Lines and bytes between the run and a worker, over the standard streams of the command that the
 // run starts: ssh, kubectl exec, podman exec, or mailproof itself. There is no other way to a
-// worker, so only those who may run commands on its machine can reach it, and the command encrypts.
+// worker, so only those who may run commands on its machine can reach it; ssh and kubectl encrypt.
 //
 // A call blocks for a limited time. A worker that is silent for longer than CHANNEL_SILENCE_NS
 // counts as lost. A worker that has heard nothing from its run for CHANNEL_UNHEARD_NS stops by

@@ -243,8 +243,8 @@ static void put_due_jobs(struct producer *p, int64_t now)
 }
 
 // Waits until an answer comes or something is due, at most idle_step_ns, and handles the answers.
-// Returns when the wait ended. woke_ns: when the wait before this one ended; the work since then
-// may be a stall.
+// Returns the time at which the wait ended. woke_ns: that of the wait before this one; the work
+// since then may be a stall.
 static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
 {
     struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},

@@ -2,9 +2,9 @@
 // slope with its confidence interval.
 //
 // The run is cut into windows. A window gives one point: the median of its samples, or for a
-// counter the growth per commit. In a soak each segment gives one point; of more than
-// SLOPE_POINTS_MAX segments, only every second, third … does. The first tenth of the
-// run, or of the segments, is warm-up and is left out.
+// counter the growth per commit. In a soak each segment gives one point, or only every n-th one, so
+// that there are at most SLOPE_POINTS_MAX. The first tenth of the run, or of the segments, is
+// warm-up and is left out.
 #pragma once
 
 #include "measure/stats.h"

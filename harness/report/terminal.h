@@ -19,6 +19,6 @@ struct terminal_line {
     bool colours;
 };
 
-// Appends as much of the text as fits, padded with blanks to `width` columns (0: not
-// padded). The colour is an SGR code such as "32", or NULL.
+// Appends the text, cut or padded with blanks to `width` columns (0: neither), as far as the window
+// has room. The colour is an SGR code such as "32", or NULL.
 void terminal_put(struct terminal_line *l, const char *colour, size_t width, const char *text);

@@ -31,9 +31,9 @@ bool scenario_load(
     buf_init(&text, FILE_MAX + 1); // 1: the NUL after it
     if (!read_scenario_file(&text, path, e) || !parse_yaml(&root, text.data, text.len, &origin, e))
         goto out;
-    // The order matters. Options are applied before decoding, so that they obey the file's rules;
-    // --scale before the rules, which check the scaled lengths; trust is checked before anything
-    // opens a file that the scenario names.
+    // The order matters. Options are applied before decoding, so that they obey the file's rules.
+    // check_scenario must see the scaled lengths. Trust is checked before anything opens a file
+    // that the scenario names.
     ok = apply_overrides(root, sets, e) && decode_map(&scenario_table, root, s, e);
     if (ok && sets && sets->scale != 0)
         scale_scenario(s, sets->scale);

@@ -1,9 +1,8 @@
 // A scenario: what the user wants to happen, with all defaults filled in and validated.
 //
-// Times are nanoseconds, rates are per second, shares lie between 0 and 1.
-// A scenario owns its strings and arrays; scenario_fini frees them and accepts
-// a zeroed or half-loaded struct. Everything in it has been validated: later
-// folders do not check again.
+// Times are nanoseconds, rates are per second, shares lie between 0 and 1. A scenario owns its
+// strings and arrays; scenario_fini frees them and accepts a zeroed or half-loaded struct.
+// Everything in it has been validated: later folders do not check again.
 #pragma once
 
 #include "scenario/promises.h"

@@ -79,8 +79,7 @@ static void print_pair_run(const struct tuning *t, size_t pair, const struct mea
     fflush(stdout);
 }
 
-// Each run is an item of the record; its number holds the run's round and pair. All runs of a round
-// are made on one machine, so that a slow machine slows all pairs alike.
+// Each run is an item of the record; its number holds the run's round and pair.
 #define COUNTING_ROUND 0 // counts the round trips
 
 static json_int_t run_number(uint64_t round, size_t pair)
@@ -238,8 +237,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
     *any = false;
     for (size_t i = 0; i < count; i++) {
         int64_t began_ns = clock_now_ns();
-        // If the time is over, go on with the next pair, which may still lack its least number of
-        // runs.
+        // Go on, because the next pair may still lack its least number of runs.
         if (!has_time(s, &plan, order[i]))
             continue;
         if (!run_pair(s, round, order[i], e))
@@ -274,7 +272,8 @@ static bool any_measured(const struct tuning *t)
 
 // Makes the rounds of this shard. The runs of other shards are not known here, so this shard's own
 // runs must not decide which pairs need more. So there are as many rounds as --repeat says, and the
-// plan has no measurements: every pair is open in each round.
+// plan has no measurements: every pair is open in each round. A shard makes whole rounds, so that a
+// slow machine slows all pairs alike.
 static bool run_shard(struct sweeping *s, struct err *e)
 {
     struct tuning *t = s->tuning;

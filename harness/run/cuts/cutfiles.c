@@ -133,7 +133,7 @@ static struct cutkind without_cut(const struct cutreport *c, enum verdict verdic
 static void add_kind_case(const struct cutreport *c, const struct cutkind *k, struct buf *out)
 {
     char only[64];
-    bool pairs = strcmp(k->sender, "pairs") == 0;
+    bool pairs = strcmp(k->sender, "pairs") == 0; // all are one kind; --cut-at cannot name it
 
     snprintf(only, sizeof only, "%s %s", k->sender, k->message);
     add_case(c, k, pairs ? NULL : only, out);

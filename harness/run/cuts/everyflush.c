@@ -190,7 +190,7 @@ static void print_flushes_forecast(const struct flushes *f, int64_t first_ns)
 {
     struct forecast forecast = {0};
 
-    forecast_add_trials(&forecast, f->count, first_ns, 1, 1);
+    forecast_add_trials(&forecast, f->count, first_ns, 1, 1); // one at a time, on one server
     if (!f->options->quiet)
         forecast_tell(&forecast, "state", "states");
 }
@@ -202,7 +202,7 @@ static struct flush_trial make_flush_trial(const struct flushes *f, uint64_t i, 
 {
     struct rng rng;
 
-    rng_init(&rng, state_seed, 1);
+    rng_init(&rng, state_seed, 1); // 1, because the disk draws from stream 0 of this seed
     return (struct flush_trial){
         .instances = i % 2 == 0 ? f->setting.scenario->collector.instances : 1,
         .second_cut = rng_below(&rng, SECOND_CUT_ONE_IN) == 0,
