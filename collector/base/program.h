@@ -29,9 +29,9 @@ int program_tell(void print(FILE *));
 int program_exit_code(enum err_kind kind);
 
 // Reads the first line of a file that holds a secret, as much of it as fits, without its line end;
-// the caller wipes `line`. If users other than the file's owner and its group can read the file,
-// logs a warning, which shows the path; without `show_path` it logs none. False: errno says why the
-// file cannot be opened.
+// the caller wipes `line`. With `show_path`, logs a warning if users other than the file's owner
+// and its group can read the file. A caller passes false when the path may be the secret itself,
+// given by mistake. False: errno says why the file cannot be opened.
 MUST_USE bool program_read_secret(const char *path, bool show_path, char *line, size_t size);
 
 // Writes all of the text, and waits for room if need be. False: errno says why.

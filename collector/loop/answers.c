@@ -53,8 +53,8 @@ static bool record_result(struct collector *c, struct line *line, struct line_to
 
 // Gives back the tokens of a line that is out: records for each unanswered one that no answer
 // comes. `died`: because the sender died. Then a token in its second attempt, or a later one, comes
-// again in a line of its own, so that it harms no other. If a token was alone in its line already,
-// the sender's death counts as an error of the token. `why`: the text for the history.
+// again in a line of its own, so that it harms no other. If this line was such a line already, the
+// sender's death counts as an error of its token. `why`: the text for the history.
 static bool give_back_line(
     struct collector *c, struct line *line, bool died, const char *why, struct err *e)
 {

@@ -15,7 +15,7 @@ enum order { START, ASK_TO_END, END };
 
 struct launch_reply {
     int value; // START: 0, or the errno of what failed; END: how the sender ended
-    pid_t pid;
+    pid_t pid; // the sender's; 0: it does not run
 };
 
 static struct {

@@ -31,7 +31,7 @@ struct queue {
     const char *name;    // jobs.job_type, borrowed
     const char *channel; // borrowed
     const struct policy *policy;
-    int limit;
+    int limit;                          // the batch limit
     const struct budget_config *budget; // borrowed; NULL: there is none
     const char *lanes_wanted;           // the lanes that the queue must have, borrowed; NULL: any
     bool lanes;                         // the queue has more than one lane
