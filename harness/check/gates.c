@@ -24,7 +24,8 @@ static int64_t at_least_slack(int64_t limit_ns, const struct scenario *s)
 }
 
 // Returns the share of inserts that were sent before the end of the load, or within the margin
-// after it. It leaves out the inserts that a fault excuses.
+// after it. Leaves out those that a closed loop did not need, those of the backlog, which come
+// before the load, and those that a fault excuses.
 static double sent_in_time(const struct ledger *l)
 {
     int64_t end_ns = l->start_ns + l->plan->load_ns + at_least_slack(sent_margin_ns, l->scenario);

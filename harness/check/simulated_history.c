@@ -121,7 +121,7 @@ void sim_history_settle(struct sim_history *h)
     for (uint32_t t = 0; t < h->plan.token_count; t++)
         l->tokens[t] = (struct ledger_token){.flags = ledger_committed(l, t) ? TOKEN_PRESENT : 0,
             .fingerprint = sim_fingerprint(t),
-            .expires_at_s = 900};
+            .expires_at_s = 900}; // every token lives for 15 minutes
     ledger_guess_written(l);
     if (!ledger_settle_end(l, NULL, &e))
         abort();

@@ -254,9 +254,9 @@ static bool read_outcomes(struct ledger *l, PGconn *conn, struct err *e)
 
 // Compares a delivery of a known token with the database. Returns true when it is found to be
 // forged, and adds a note that says how. A delivery is forged when it differs from what the
-// database holds. It is forged, too, when it prints a name that the wire format cannot carry, even
-// if its line can be read. Sets d->before_rename for a delivery with the names from before a change
-// of the account.
+// database holds, unless it only has the names from before a change of the account, which sets
+// d->before_rename. It is forged, too, when it prints a name that the wire format cannot carry,
+// even if its line can be read.
 static bool find_forgery(struct ledger *l, struct delivery *d)
 {
     char differing[40]; // names of the fields that differ
@@ -279,7 +279,7 @@ static bool find_forgery(struct ledger *l, struct delivery *d)
     return true;
 }
 
-// Counts the valid deliveries: signed, whole, and exactly what the database holds. A token that the
+// Counts the valid deliveries: signed, whole, and not forged (find_forgery). A token that the
 // database does not have cannot be compared: its delivery is a phantom and not a forgery.
 static void count_valid_deliveries(struct ledger *l)
 {

@@ -1,9 +1,8 @@
 // From the strike until the fault is undone, the struck instance cannot work.
 //
-// A fault that is no strike excuses nothing (strikes.c): one of the load alone, one that still
-// looks for its victim, or a foreign transaction (hold-horizon), unless the subject waits for
-// writers. Where the work is shared, a reader that is away excuses only its own instance; where
-// instances take turns, it excuses all, because the holder rightly keeps its turn.
+// A fault that is no strike (strikes.c) excuses nothing here. Where the work is shared, a reader
+// that is away excuses only its own instance; where instances take turns, it excuses all, because
+// the holder rightly keeps its turn.
 #include "check/sources/sources.h"
 
 void source_faults(struct sources *s)
