@@ -180,7 +180,7 @@ static void fill_notify_queue(struct busy *s)
     PGconn *filler = !s->failed ? open_busy_session(s, s->context->server->superuser, NULL) : NULL;
 
     while (filler && !is_busy_stopped(s) && s->fullest < s->spec->to) {
-        if (!sql_value(filler, fill, usage, sizeof usage, &s->why) ||
+        if (!sql_exec(filler, fill, &s->why) ||
             !sql_value(
                 filler, "SELECT pg_notification_queue_usage()", usage, sizeof usage, &s->why)) {
             s->failed = true;
@@ -321,7 +321,7 @@ static void read_without_pause(struct busy *s)
             PGconn *conn = s->sessions[i];
             // The session is within its transaction, and no query of it is at work.
             bool idle = PQtransactionStatus(conn) == PQTRANS_INTRANS;
-            // No session waits for another session's answer, so all of them are always at work.
+            // No session's next query waits for another session's answer, so all read at once.
             if (idle)
                 s->failed = s->failed || !PQsendQuery(conn, query);
             else if (wait_readable(conn))
