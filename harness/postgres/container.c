@@ -27,7 +27,7 @@ struct container {
     char image[400]; // want->image, in the form that the engine knows
     char label[ENGINE_LABEL_MAX];
     char name[ENGINE_NAME_MAX]; // name of the container and of its volume
-    char data[512];
+    char data[512];             // path of the volume's folder, as the engine tells it
     struct workdir dir;
     char log[PATH_MAX]; // path of our copy of the log that the engine keeps; "": no copy could be
                         // made
@@ -336,7 +336,7 @@ static bool container_keep(struct server *s, struct buf *out, struct err *e)
         c->engine, kept, c->engine, kept, c->engine, c->name);
 }
 
-// Removes the container, unless container_keep has left it running, and the folder. Accepts a
+// Removes the folder and, unless container_keep has left it running, the container. Accepts a
 // server that is half opened.
 static void container_close(struct server *s)
 {

@@ -263,7 +263,7 @@ static bool prove_cut(struct disk *d, const int64_t left[3], bool repaired, stru
     const int all = CANARY_BYTES / 512;
     int torn;
 
-    // If the file system cannot be read, both files count as lost.
+    // If the file system cannot be read, both files of the canary count as lost.
     if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
         flushed = unflushed = all;
     // Torn pages are not part of the proof, so it does not matter when their file is gone.

@@ -70,7 +70,7 @@ bool pages_change(struct pages *p, PGconn *conn, struct err *e)
     pages_fini(p);
     p->conn = conn;
     // Without fsync a cut may take anything, even what was there before a checkpoint, such as the
-    // catalog. Then torn pages show nothing, and none are changed.
+    // catalog. Torn pages would show nothing then, so no page is changed.
     return sql_value(conn, "SHOW fsync", fsync, sizeof fsync, e) &&
            (strcmp(fsync, "on") != 0 || change_pages(p, e));
 }

@@ -39,8 +39,9 @@ MUST_USE bool pages_change(struct pages *p, PGconn *conn, struct err *e);
 // when the server is gone.
 bool pages_write(struct pages *p);
 
-// Counts the pages of which a part is as before the change and a part as after it. Call it after
-// the cut, while the server is down. At the end it calls pages_fini.
+// Counts the pages of which a part is as before the change and a part as after it, and then calls
+// pages_fini; if no pages were changed, only sets *torn to 0. Call it after the cut, while the
+// server is down.
 MUST_USE bool pages_count_torn(struct pages *p, int *torn, struct err *e);
 
 // Closes the connection and frees the pages. Accepts a zeroed struct.
