@@ -141,7 +141,7 @@ struct proxy {
     unsigned pumped_link;          // number of the link whose bytes move now
     uint64_t passed_before;        // number of bytes passed by links that are gone
     uint64_t limited;              // number of links that the limit has ended
-    uint64_t refused;
+    uint64_t refused;              // number of clients that were turned away, see proxy.h
 };
 
 // Runs as a thread: passes bytes until `stopping` is set. Its argument is the proxy.

@@ -23,8 +23,8 @@ struct transcript_link;
 struct transcript {
     struct transcript_entry *entries; // owned
     size_t count;
-    struct buf texts; // texts, each followed by a NUL
-    int counts[2][256];
+    struct buf texts;              // texts, each followed by a NUL
+    int counts[2][256];            // by sender and type: number of messages, also of those not kept
     struct transcript_link *links; // owned: what each connection has asked for
     size_t link_count;
 };

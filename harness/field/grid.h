@@ -23,7 +23,7 @@ struct cell {
 };
 
 struct grid_row {
-    char name[64], version[64], mode[500];
+    char name[64], version[64], mode[500]; // mode: in words, how the subject is run
     bool ours;                // mailproof's own collector, which is shown last and apart
     struct manifest manifest; // owned; for mailproof's own collector, only `promises`, `wakes`
                               // and `concurrency` are set

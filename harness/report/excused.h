@@ -10,5 +10,5 @@
 void excused_lines(const struct report *r, double share, struct buf *out);
 
 // True for an invariant of the run of which no part could be judged: all was excused, or there was
-// nothing to judge. It does not hold, and is neither broken nor in doubt.
+// nothing to judge. It counts neither as holding nor as broken or in doubt.
 bool excused_whole(const struct report *r, enum metric_id id);

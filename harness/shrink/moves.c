@@ -30,7 +30,8 @@ static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
     return search_attempt(s, &k);
 }
 
-// Finds the times of the first and the last fault that are left. False when no fault is left.
+// Finds the times of the first and the last fault that are left; the plan has them in the order of
+// time. False when no fault is left.
 static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last_ns)
 {
     const struct sketch *k = search_best(s);
@@ -40,7 +41,8 @@ static bool fault_times(const struct search *s, int64_t *first_ns, int64_t *last
         if (!k->faults[i])
             continue;
         *last_ns = sketch_fault_ns(k, s->whole, i);
-        *first_ns = any ? *first_ns : *last_ns;
+        if (!any)
+            *first_ns = *last_ns;
         any = true;
     }
     return any;

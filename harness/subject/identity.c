@@ -16,8 +16,8 @@ static bool is_regular_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-// Finds the file that a word of a command names: a program in PATH, any other word in `dir`. False
-// when there is none.
+// Finds the file that a word of a command names: a program without a slash in PATH, any other word
+// in `dir`. False when there is none.
 static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool is_program)
 {
     if (is_program && !strchr(word, '/'))

@@ -42,8 +42,8 @@ size_t precision_checked(size_t count)
 struct precision precision_of(const double *values, size_t count)
 {
     struct precision p = {.median = NAN, .low = 0, .high = INFINITY};
-    double *logs FREED_BY(memory_free) = memory_allocate(count * sizeof *logs), sum = 0,
-                 squares = 0;
+    double *logs FREED_BY(memory_free) = memory_allocate(count * sizeof *logs);
+    double sum = 0, squares = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++) {

@@ -41,7 +41,7 @@ static void append_invariants(const struct report *r, struct buf *out)
     int count = 0, holding = 0, unjudged = 0;
 
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        // An invariant of which nothing was judged does not count as holding.
+        // An invariant of which nothing was judged is counted apart, in `unjudged`.
         bool judged = result_judged(r->result, id) && !excused_whole(r, id);
         count += judged;
         holding += judged && !r->result->broken[id] && !r->result->doubted[id];

@@ -137,7 +137,7 @@ static void put_token_row(const struct ledger *l, uint32_t token, FILE *out)
 
 static bool write_csv(const struct report *r, FILE *out, struct err *e)
 {
-    (void)e;
+    (void)e; // folder_finish finds out when a write has failed
     fputs("token,login,kind,phase,transaction,intended_s,sent_s,commit_sent_s,answered_s,outcome,"
           "committed,in_database,in_dead_letters,deliveries,read_s,latency_ms,collector,line,"
           "line_tokens\n",
