@@ -182,7 +182,9 @@ static void torn_in(int in, int out)
         left += (size_t)n;
     }
     assert_memory_equal(got + n - 6, "\"\n2,b\n", 6);
-    // A complete line leaves no mark.
+    // A complete line leaves no mark, neither a short one nor a long one.
+    assert_true(output_init(&first, out, &e));
+    assert_false(first.torn);
     assert_true(output_init(&next, out, &e));
     output_begin(&next, data, 5000);
     assert_true(output_pump(&next, &e) && output_idle(&next));

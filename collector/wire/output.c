@@ -32,11 +32,9 @@ static bool marked(int fd)
     return fcntl(fd, F_GETSIG) == MARK;
 }
 
-static void set_mark(const struct output *o, int mark)
+static void set_mark(int fd, int mark)
 {
-    // A line of up to PIPE_BUF bytes goes into a pipe whole or not at all, and needs no mark.
-    if (o->kind == OUTPUT_SOCKET || (o->kind == OUTPUT_PIPE && o->len > PIPE_BUF))
-        (void)fcntl(o->fd, F_SETSIG, mark); // if that fails, a torn line is not noticed
+    (void)fcntl(fd, F_SETSIG, mark); // if that fails, a torn line is not noticed
 }
 #else
 #define MARK 0
@@ -46,9 +44,9 @@ static bool marked(int fd)
     return false;
 }
 
-static void set_mark(const struct output *o, int mark)
+static void set_mark(int fd, int mark)
 {
-    (void)o;
+    (void)fd;
     (void)mark;
 }
 #endif
@@ -131,6 +129,13 @@ static bool pump(struct output *o, const char *data, size_t len, size_t *done, s
     return true;
 }
 
+// True when the line is torn if we die while it is written. A line of up to PIPE_BUF bytes goes
+// into a pipe whole or not at all.
+static bool needs_mark(const struct output *o)
+{
+    return o->kind == OUTPUT_SOCKET || (o->kind == OUTPUT_PIPE && o->len > PIPE_BUF);
+}
+
 bool output_pump(struct output *o, struct err *e)
 {
     if (o->torn) {
@@ -141,13 +146,14 @@ bool output_pump(struct output *o, struct err *e)
         if (o->ended < sizeof end - 1)
             return true;
         o->torn = false;
+        set_mark(o->fd, 0);
     }
-    if (o->done == 0)
-        set_mark(o, MARK);
+    if (o->done == 0 && needs_mark(o))
+        set_mark(o->fd, MARK);
     if (!pump(o, o->data, o->len, &o->done, e))
         return false;
-    if (output_idle(o))
-        set_mark(o, 0);
+    if (output_idle(o) && needs_mark(o))
+        set_mark(o->fd, 0);
     return true;
 }
 
