@@ -88,8 +88,8 @@ static bool attempt_until_done(
     }
 }
 
-// While no mail would succeed (MAIL_LATER), gives this reply as the answer for every mail of the
-// line that has no answer yet, and pauses.
+// Gives this reply as the answer for every mail of the line that has no answer yet, and pauses,
+// because no mail would succeed now (MAIL_LATER).
 static bool give_up_line(struct sending *s, const struct reply *reply, struct err *e)
 {
     if (!answer_line(s, 0, reply, e))

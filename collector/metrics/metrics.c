@@ -111,6 +111,7 @@ bool metrics_open(struct metrics *m, const struct config *config, struct err *e)
     *m = (struct metrics){.config = config, .scrape = SCRAPE_INIT};
     meters_init(&m->meters);
     m->meters.of[METER_STARTED] = wall_s();
+    // Unlike the other gauges, these two are known from the start.
     m->meters.of[METER_CONNECTED] = m->meters.of[METER_COLLECTING] = 0;
     look_init(&m->look);
     buf_init(&m->text, TEXT_MAX);

@@ -45,7 +45,7 @@ bool outbox_sends_all(const struct outbox *o); // the statement under way has al
 // True while a result of a token of this row is not confirmed.
 bool outbox_knows(const struct outbox *o, int64_t row, int64_t nonce);
 
-// Sets `columns` to the next statement's arrays, as text: lines, nonces, tokens, numbers, outcomes,
+// Sets `columns` to the next statement's arrays, as text: rows, nonces, tokens, numbers, outcomes,
 // texts, delays, alones. They stay valid until the next call. Call it only if results are left and
 // no statement is under way.
 bool outbox_send(struct outbox *o, const char *columns[OUTBOX_COLUMNS], struct err *e) MUST_USE;
