@@ -4,7 +4,7 @@
 #include "os/interrupt.h"
 #include "postgres/local/disk.h"
 
-static const int64_t hit_limit_ns = 10 * NS_PER_S;
+static const int64_t hit_limit_ns = 10 * NS_PER_S; // for a flush, and for the panic after it
 static const int64_t poll_ns = 5 * NS_PER_MS;
 
 static struct disk *fault_disk(const struct fault_context *c)
@@ -16,10 +16,10 @@ static struct disk *fault_disk(const struct fault_context *c)
 
 static bool begin_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    int64_t delayed = 0;
-    bool ok = disk_slow_down(fault_disk(c), r->spec->by_ns, &delayed, e);
+    int64_t delayed_before = 0;
+    bool ok = disk_slow_down(fault_disk(c), r->spec->by_ns, &delayed_before, e);
 
-    r->memo = (uint64_t)delayed;
+    r->memo = (uint64_t)delayed_before;
     return ok;
 }
 
@@ -56,8 +56,8 @@ unsigned fault_count_in_log(const char *path, long from, const char *words)
     return count;
 }
 
-// Waits until the server works again after its disk failed. Sets *started to true when the server
-// could not recover by itself and was started again.
+// Waits until the server works again after its disk failed, which may have ended our session. Sets
+// *started to true when the server could not recover by itself and was started again.
 static bool repair_storage(struct fault_context *c, bool *started, struct err *e)
 {
     PQfinish(c->admin);

@@ -157,7 +157,7 @@ void exits_reap(struct subject *s, struct instance *in)
     mock_sender_abandon(&in->sender, &s->reader.log);
     for (size_t i = 0; i < in->sender.count; i++)
         reader_refuse(&s->reader, s->reader.log.deliveries[in->sender.heap[i].delivery].line);
-    mock_sender_begin(&in->sender, -1);
+    mock_sender_begin(&in->sender, -1); // -1: for no process
     if (!p->asked && s->config.log_dir)
         take_last_words(in, p->last_words, sizeof p->last_words);
     // Without config.env the process has no mark, by which litter.c finds what it leaves running.

@@ -215,7 +215,7 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
     int64_t deadline = clock_now_ns() + (int64_t)(count + 1) * SERVE_STOPPED_NS;
     // Return only when the thread has closed the pipes, because the calling fault relies on that.
     // An instance whose close_asked is false again is done.
-    while (count && closed < count && clock_now_ns() < deadline) {
+    while (closed < count && clock_now_ns() < deadline) {
         usleep(500);
         closed = count;
         pthread_mutex_lock(&s->lock);

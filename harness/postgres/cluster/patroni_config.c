@@ -12,7 +12,7 @@ static const char *place_text(const struct patroni_place *p, char text[PLACE_TEX
 
 const char *patroni_member(int member, char name[8])
 {
-    snprintf(name, 8, "m%d", member % 100 + 1);
+    snprintf(name, 8, "m%d", member % 100 + 1); // % 100: the compiler sees that there is room
     return name;
 }
 
