@@ -15,9 +15,9 @@ static bool ask_yes_no(struct patient *p, const char *sql, bool *yes)
     return true;
 }
 
-// Examines whether all migrations are applied, when the tables exist. `missing` names one that is
-// not; "": none.
-static void examine_migrations(struct patient *p, const char *missing)
+// Tells whether a database that has the tables has all migrations. `missing` is the first that it
+// lacks; "": none.
+static void tell_migrations(struct patient *p, const char *missing)
 {
     static const char apply[] =
         "Stop the collectors; apply it and those after it: 'migrate -path migrations -database … "
@@ -48,7 +48,7 @@ static void examine_schema(struct patient *p)
         return;
     // A database without the tables is no fault: it may be new.
     if (strcmp(missing, FIRST_MIGRATION) != 0)
-        examine_migrations(p, missing);
+        tell_migrations(p, missing);
     else if (may_create)
         patient_note(p, "Apply migrations/ before a collector starts.",
             "the tables are not there yet; this role may create them");
@@ -189,7 +189,7 @@ static void examine_functions(struct patient *p)
             " SELECT name || ' may not use ' || t FROM unnest(ARRAY['accounts', 'tokens', 'jobs',"
             " 'cursors', 'owners', 'deliveries', 'budgets', 'attempts', 'runs', 'dead_letters']) "
             "AS t WHERE to_regclass(t) IS NOT NULL"
-            // A dump without rights lacks all rights on a table, so one right stands for all.
+            // A database that was restored without its rights has none, so one stands for all.
             " AND NOT has_any_column_privilege(owner, to_regclass(t), 'SELECT, INSERT')"
             " UNION ALL SELECT name || ' may not call ' || f.proname FROM pg_proc AS f"
             // Two of the functions that the others call stand for all: mailroom_secure() grants all
@@ -219,7 +219,7 @@ static void examine_functions(struct patient *p)
         patient_good(p, "the owner of the queue's functions has the rights that they need");
 }
 
-// Examines the collector's own rights, if the schema exists already.
+// Examines whether this role has a collector's rights, if the tables are there already.
 static void examine_collector(struct patient *p)
 {
     bool has_rights;

@@ -275,10 +275,8 @@ static void append_name(char *name, const char *word)
     if (len > 0)
         name[len++] = '-';
     for (; *word; word++) {
-        if (*word != ',' && *word != ' ')
-            name[len++] = *word == '_' ? '-' : *word;
-        else if (*word == ' ')
-            name[len++] = '-';
+        if (*word != ',')
+            name[len++] = *word == '_' || *word == ' ' ? '-' : *word;
     }
     name[len] = '\0';
 }

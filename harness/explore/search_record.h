@@ -69,7 +69,7 @@ struct journal {
     struct journal_why whys[JOURNAL_WHYS_MAX]; // why draws were inconclusive or not judged
     size_t why_count;
     size_t calls;
-    double spent_s; // seconds that the calls took that have ended
+    double spent_s; // seconds that the ended calls took
 };
 
 // Opens the record in the folder and reads what is there; folder NULL: the record is kept in memory

@@ -19,11 +19,11 @@ static bool try_rate(
 
     x.rate = rate;
     x.drain_s = 3;
-    if (!asking_answer(f, row, &x, false, &a, e))
+    const bool planned = false; // how many rates are tried depends on the answers
+    if (!asking_answer(f, row, &x, planned, &a, e))
         return false;
     *sustained = answer_is_sustained(&a, 1000);
-    // The cell shows the last rate that was sustained. fill_rate replaces it by a bound if it does
-    // not hold with a second seed.
+    // The cell shows the last rate that was sustained, until fill_rate replaces it.
     if (*sustained) {
         experiment_command(&x, c->command, sizeof c->command);
         // With EXPERIMENT_RATE, no " at 400/s" follows: the figure is the rate itself.
