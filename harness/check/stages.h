@@ -40,7 +40,7 @@ struct stages {
     uint64_t fired[FIRED_KINDS];
 };
 
-// stages_fini accepts a zeroed struct.
+// stages_make measures all whole lines and their tokens. stages_fini accepts a zeroed struct.
 void stages_make(struct stages *s, const struct ledger *l);
 void stages_fini(struct stages *s);
 

@@ -233,8 +233,8 @@ static bool run_turn(struct turns *t, struct side *side, int which, bool counts,
     return true;
 }
 
-// Runs A B, then B A, and so on (see above). The first round is a warm-up that fills the machine's
-// caches, and does not count.
+// Runs A B, then B A, and so on (see the head of this file). The first round is a warm-up that
+// fills the machine's caches, and does not count.
 static bool take_turns(
     struct turns *t, struct side *a, int which_a, struct side *b, int which_b, struct err *e)
 {

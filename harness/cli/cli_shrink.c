@@ -170,7 +170,8 @@ enum answer shrinking_ask(void *context, const struct sketch *k)
 
 // --- the whole command ------------------------------------------------------------------
 
-// Writes and prints the smallest scenario, or prints that there is none; returns the exit code.
+// Writes and prints the smallest scenario, or prints that there is none. Returns the exit code of
+// the command, which is that of an inconclusive run if there is none.
 static int end_search(struct shrinking *h, const struct confirmation *c, struct err *e)
 {
     // kept[0] is the whole scenario, so more than one element means that something smaller failed.

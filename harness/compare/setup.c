@@ -93,7 +93,8 @@ static struct entries read_entries(const char *text, size_t len)
     return all;
 }
 
-// Appends a difference, the `found`-th one; NULL for a value: that side lacks the key.
+// Appends the `found`-th difference, unless that is beyond those that are shown. NULL for a value:
+// that side lacks the key.
 static void tell_difference(
     struct buf *out, size_t found, const char *key, const char *a, const char *b)
 {

@@ -126,7 +126,8 @@ struct ledger {
     size_t starved_count;
     const struct presence_look *looks; // at the collector's sessions; none if the server hides them
     size_t look_count;
-    const struct presence_hold *holds;
+    const struct presence_hold *holds; // transactions that stayed open though nothing held
+                                       // them up
     size_t hold_count;
     const int64_t *sessions; // when the collector's sessions opened, in order; NULL: unknown
     size_t session_count;

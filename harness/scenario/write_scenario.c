@@ -322,7 +322,7 @@ static void write_field(const struct field *f, const void *base, int indent, str
     switch (f->type) {
     case FIELD_MAP:
         buf_append_char(out, '\n');
-        write_table(f->table, base, indent, false, out);
+        write_table(f->table, base, indent, false, out); // a map's keys lie in `base` itself
         return;
     case FIELD_ITEMS:
         write_list(f, slot, indent, out);

@@ -198,7 +198,8 @@ static void cut_comment(char *line)
     bool quoted = false;
 
     for (char *p = line; *p; p++) {
-        quoted ^= *p == '"';
+        if (*p == '"')
+            quoted = !quoted;
         if (*p == '#' && !quoted && (p == line || isspace((unsigned char)p[-1]))) {
             *p = '\0';
             return;
@@ -217,8 +218,9 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
     w.at += strspn(line, " \t");
     if (*w.at == '\0')
         return true;
+    const bool repeated = false;
     if (strncmp(w.at, "=>", 2) != 0)
-        return read_event(r, &w, false, e);
+        return read_event(r, &w, repeated, e);
     w.at += 2;
     w.claims = true;
     return claims_read(&w, e);

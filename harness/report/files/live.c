@@ -9,7 +9,7 @@
 #include "report/files/metrics_text.h"
 
 #define TEXT_MAX ((size_t)4 << 20)
-#define RUNS_MAX 100 // each takes about 20 KB
+#define RUNS_MAX 100 // each takes about 20 KB of TEXT_MAX
 
 // What the main thread has reported and the other thread serves. Guarded by the lock.
 struct live_facts {
