@@ -169,7 +169,8 @@ static bool send_request(
     struct buf rows;
 
     buf_init(&rows, SIZE_MAX);
-    // The bell is taken first, so that tokens that are inserted after this look are announced.
+    // The bell is taken first, so that tokens that are inserted after this look are announced. A
+    // take that reads rows again is no look: its answer does not tell what waits.
     bool ok = name_rows(c, &rows, e) && (t->reread > 0 || bell_request_take(c, e));
     t->asked_ns = c->now_ns;
     t->asked_all_due = due < 0;

@@ -29,7 +29,7 @@ struct taking {
     int examine;        // it is a read that looks at this many tokens
 
     // These decide what is sent next, and when.
-    bool must_take;        // the next request is a take: a read does not pass over tokens for good
+    bool must_take;        // the next request is a take, which alone passes over tokens for good
     bool no_wait;          // tokens that waited before our session go out without a timeout
     bool backlog;          // more tokens waited than the last request took
     bool all_due;          // the next take looks at all rows that are due

@@ -244,7 +244,7 @@ static bool on_take(struct collector *c, PGresult *r, int head, struct err *e)
         t->reread == 0 && !t->backlog && (t->asked_all_due || c->queue.policy->exclusive);
     if (saw_all && !any && !waits && !spent)
         settle_saw_nothing(c);
-    // Another collector may get the budget first, so it may have these rows.
+    // Give these rows back, because another collector may be granted a budget for them first.
     if (spent && t->reread > 0 && !c->queue.policy->exclusive)
         ok = ok && settle_give_back(c, e);
     if (ok && any)
