@@ -153,7 +153,7 @@ static void simulate_step(struct sim *m, int instance)
 
     if (!k->alive && m->now_ms >= k->starts_ms) {
         sim_start_process(m, instance, m->now_ms);
-        sim_connect_at(m, &m->all[instance], m->now_ms + sim_between(m, 10, 40));
+        sim_connect_at(m, k, m->now_ms + sim_between(m, 10, 40));
     }
     if (!k->alive || m->now_ms < k->paused_ms || m->now_ms < k->session_ms ||
         (m->defect == SIM_SLEEPS && instance == 0))
@@ -215,8 +215,8 @@ static double set_up_simulation(struct sim *m, uint64_t seed)
     m->tokens = m->first = 0;
     memset(m->delivered, 0, sizeof m->delivered);
     memset(m->unread_ms, 0, sizeof m->unread_ms);
-    m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW; // these defects act all the
-                                                                     // time
+    // These two defects act all the time, so one occasion is enough.
+    m->occasions = m->defect == SIM_SLEEPS || m->defect == SIM_SLOW;
     m->service_ms = m->burst ? BURST_LINE_MS : sim_between(m, 1, 15);
     double rate = m->burst ? 0 : how->rate > 0 ? how->rate : 10 + 20 * rng_uniform(&m->rng);
     c->instances = m->instances;

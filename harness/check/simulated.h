@@ -86,10 +86,10 @@ enum sim_defect {
 
 // The setting in which a defect shows, and the invariant that it breaks.
 struct sim_setting {
-    int least, most; // the number of instances is between these
-    double rate;     // transactions a second; 0: a random rate
-    bool burst;      // all tokens come at once
-    bool faults;
+    int least, most;  // the number of instances is between these
+    double rate;      // transactions a second; 0: a random rate
+    bool burst;       // all tokens come at once
+    bool faults;      // a random number of faults; without it one if `verb` is set, else none
     const char *verb; // the verb of all faults; NULL: a random one for each
     enum metric_id breaks;
     bool exactly;          // the invariant breaks as often as the defect had an occasion
@@ -160,8 +160,8 @@ void sim_connect_at(struct sim *m, struct sim_instance *k, int64_t ms);
 // Opens the session. Tokens that were taken and not written are free again.
 void sim_open_session(struct sim *m, struct sim_instance *k);
 
-// True when this connected instance may work. If it takes the turn from another, it gets the tokens
-// that the other had taken and not written.
+// True when this connected instance may work. If it takes the turn from another, the tokens that
+// the other had taken and not written are free again.
 bool sim_has_turn(struct sim *m, int instance);
 
 // Makes a fault with this verb; NULL: with a random one.

@@ -21,7 +21,7 @@
 
 enum { BLOCKS = 10, BLOCKS_LEAST = 7 };
 
-static const uint32_t least_kb = 256;
+static const uint32_t growth_least_kb = 256;
 static const uint32_t count_least = 6; // descriptors, processes or sessions
 
 // The index is the number of values. In random order, their Kendall's S reaches the entry with a
@@ -76,7 +76,7 @@ static bool grows(const struct envelope *env)
     uint32_t first = env->least_kb[0], last = env->least_kb[env->count - 1];
     uint32_t middle = env->least_kb[env->count / 2];
 
-    if (last < first + least_kb || trend_of(env) < trend_least[env->count])
+    if (last < first + growth_least_kb || trend_of(env) < trend_least[env->count])
         return false;
     uint32_t growth = last - first;
     // A single step lies in one half; a leak is in both.
