@@ -93,7 +93,7 @@ void folder_stamp(char stamp[FOLDER_STAMP_LEN])
     strftime(stamp, FOLDER_STAMP_LEN, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
 }
 
-// Makes the run's folder. Its name ends with a number when another run began in the same second.
+// Makes the run's folder. If a run with this seed began in the same second, a number ends the name.
 static bool make_run_folder(
     struct folder *f, const char *parent, const struct scenario *s, struct err *e)
 {

@@ -13,9 +13,9 @@
 void scale_scenario(struct scenario *s, double scale);
 
 // Refuses what a scenario of somebody else must not name. Call it before any file that the scenario
-// names is opened. It takes TRUST_OWN for TRUST_PLAIN, so with TRUST_OWN call it only for the
-// scenario of somebody else. ERR_USAGE names the place, and what would be run. Values that the
-// user's own options give are not checked.
+// names is opened. With TRUST_OWN it is as strict as with TRUST_PLAIN, so do not call it then for
+// the user's own scenario. ERR_USAGE names the place, and what is refused. Values that the user's
+// own options give are not checked.
 MUST_USE bool trust_check(
     const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e);
 
@@ -32,8 +32,8 @@ MUST_USE bool check_faults(struct scenario *s, const struct node *root, struct e
 // with all options applied.
 bool is_result_scenario(const char *path);
 
-// These two find mistakes of the file. They return false when an option has chosen the provider,
-// because then the run is skipped, and for a scenario.yaml, which has the values of options.
+// These two find mistakes of the file. Both return false when an option of this command, or of the
+// run that wrote a scenario.yaml, may have chosen the provider. Then the run is skipped.
 
 // True when the file names another provider than the local one.
 bool file_names_other_provider(const struct scenario *s, const struct node *root);

@@ -250,12 +250,12 @@ static bool build_row(struct build *b, struct event *event, struct err *e)
         // The token as it is by default is an event in which no column differs.
         struct event row = *event, without = row_event(token, token);
         event_complete(&row, &(struct default_context){.row = &without});
-        // `changed` names the columns that differ from the default. `unread` fills the same field
-        // with 0, which stays: nothing is known of the columns.
-        bool unread = event_has(event, "unread") && row.row.row == 0;
-        if (!unread)
-            row.row.row ^= token->row;
-        *token = row.row;
+        struct ledger_token held = row.row;
+        // So far held.row has the bits in which the columns differ from the default (`changed`).
+        // With `unread` it is 0 and stays so: nothing is known of the columns.
+        if (held.row != 0 || !event_has(event, "unread"))
+            held.row ^= token->row;
+        *token = held;
     }
     return true;
 }

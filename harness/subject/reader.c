@@ -121,9 +121,9 @@ static void add_named(struct reader *r, const char *line, size_t len)
     }
 }
 
-// Finds the token by its login, or else by its address, and by its code among those of its account;
-// TOKEN_UNKNOWN: neither names one. Because of the second try, a token whose fields are mixed up
-// counts as forged and not as phantom (a token that nobody planned).
+// Finds the account by the login, or else by the address, and among its tokens the one with the
+// code; TOKEN_UNKNOWN: neither names an account. Because of the second try, a token whose fields
+// are mixed up counts as forged and not as phantom (a token that nobody planned).
 static uint32_t find_token(const struct reader *r, const struct decoded *t)
 {
     uint32_t account;

@@ -12,8 +12,8 @@ struct reader {
     struct subject_log log;
     struct decoder *decoder;
     struct plan plan; // borrows its arrays; tells which tokens share an account, and the segment of
-                      // the soak that is carried out now; zeroed: no two tokens do, and it is the
-                      // first segment
+                      // the soak that is carried out now; zeroed: no two tokens share one, and it
+                      // is the first segment
     bool jobs;        // the lines are "got N ATTEMPT" and "done N", from a queue's consumer
     uint64_t tokens;  // number of tokens in whole lines
     uint64_t torn;    // number of lines that cannot be parsed
