@@ -101,8 +101,8 @@ static int tell_verdict(const struct rejudge *s, const char *folder, struct coun
     return verdict_exit_code(verdict);
 }
 
-// Judges one result folder, and returns the exit code. Without a complete history the run is
-// inconclusive, and the reason is printed: the command is not wrong, but the run has no verdict.
+// Judges one result folder, or shows the token of --token, and returns the exit code. A run without
+// a complete history is inconclusive, and the reason is printed; this is no error of the command.
 static int check_folder(const char *folder, const struct options *o, struct counts *counts)
 {
     struct rejudge *s FREED_BY(memory_free) = memory_zeroed(1, sizeof *s);

@@ -58,5 +58,5 @@ int cli_doctor(const struct options *o)
     if (!doctor_examine(&d, o->args[0], &e))
         return cli_fail(&e);
     print_examination(&d, o->quiet);
-    return doctor_count(&d, WEIGHT_BREAKS) > 0 ? 1 : EXIT_OK;
+    return doctor_count(&d, WEIGHT_BREAKS) > 0 ? 1 : EXIT_OK; // 1: as for a broken invariant
 }

@@ -215,9 +215,10 @@ static bool fill_fault(struct field_run *f, size_t row, size_t i, struct err *e)
     }
     for (int seed = 1; wants_seed(f, row, q, seed, &outcome); seed++) {
         struct experiment x = asking_experiment(f, row, q, seed);
+        bool planned = seed <= f->options->repeat || seed == 1; // plan_row has counted this run
         if (seed == 1)
             experiment_command(&x, c->command, sizeof c->command);
-        made = asking_answer(f, row, &x, seed <= f->options->repeat || seed == 1, &a, e);
+        made = asking_answer(f, row, &x, planned, &a, e);
         if (!made) {
             goes_on = cell_note_failure(c, e);
             break;
@@ -307,7 +308,7 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     return left;
 }
 
-// Counts the planned runs of all subjects, and forecasts those that have no stored answer.
+// Counts the planned runs of installed subjects, and forecasts those without a stored answer.
 static void plan_runs(struct field_run *f)
 {
     // --verdicts wants no speeds, so its only round is the one that finds the pace.

@@ -12,8 +12,8 @@ struct manner {
                  // not sustain even the lowest rate that is tried
     int drain_s; // time after the load, in which the subject can finish its jobs and retries
     int claim_s; // how long a job belongs to the worker that took it; 0: for ever
-    struct terms terms;
-    bool unreachable; // true: a run without a fault could not be made, so nothing more is asked
+    struct terms terms; // what the subject promises and documents
+    bool unreachable;   // true: a run without a fault could not be made, so nothing more is asked
 };
 
 struct field_run {

@@ -68,7 +68,7 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
         memory_add_text(&p->items, &p->count, name);
         return true;
     }
-    // A name with a slash can only be a path, and one of over 200 bytes has no room for .yaml.
+    // A name with a slash can only be a path, and no scenario has a name of over 200 bytes.
     if (strchr(name, '/') || strlen(name) > 200)
         return err_set(e, ERR_USAGE, "there is no scenario file or folder %.300s", name);
     if (!path_share(dir, "scenarios", e))

@@ -136,7 +136,7 @@ static void print_fault(struct printer *pr, const struct plan_fault *f)
     buf_append_char(pr->out, '\n');
 }
 
-// True when a phase is a closed loop, which sends fewer tokens than the plan has for it.
+// True when a phase is a closed loop, which may send fewer tokens than the plan has for it.
 static bool has_closed_loop(const struct scenario *s)
 {
     bool closed = false;

@@ -7,8 +7,8 @@
 #include "postgres/target.h"
 
 struct cluster {
-    char *list; // owned; the targets point into it
-    char auth[256];
+    char *list;     // owned; the targets point into it
+    char auth[256]; // user and password, to which the targets point
     struct rest_target targets[REST_MEMBERS_MAX];
     size_t count; // number of targets; 0: the server is no cluster
 };
