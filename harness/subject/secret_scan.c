@@ -98,8 +98,9 @@ static void take_letter(struct secret_scan *t, struct row *r, size_t window, uns
     keep_hash(t, roll_hash(r, window, letter));
 }
 
-// Reads up to SECRET_SCAN_BYTES_MAX bytes and keeps the hashes of both forms, hex and base64.
-static void read_part(struct secret_scan *t, FILE *file)
+// Reads up to SECRET_SCAN_BYTES_MAX bytes and keeps the hashes of both forms, hex and base64. False
+// when a read fails.
+static bool read_part(struct secret_scan *t, FILE *file)
 {
     struct row hex = {0}, base64 = {0};
 
@@ -110,6 +111,7 @@ static void read_part(struct secret_scan *t, FILE *file)
         take_letter(t, &hex, HEX_LEN, hex_letter(c));
         take_letter(t, &base64, BASE64_LEN, base64_letter(c));
     }
+    return !ferror(file);
 }
 
 static int compare_hashes(const void *a, const void *b)
@@ -123,21 +125,19 @@ bool secret_scan_read(struct secret_scan *t, const char *path, struct err *e)
 {
     const long part_max = (long)SECRET_SCAN_BYTES_MAX;
     FILE *file = fopen(path, "re");
-    bool ok = true;
 
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot read %s", path);
-    read_part(t, file);
+    bool ok = read_part(t, file);
     // A log longer than SECRET_SCAN_BYTES_MAX is read at its end, too. If it is about twice as long
     // or longer, its middle is skipped. Otherwise the second part begins inside the first, so that
     // a secret across the boundary is found.
-    if (fseek(file, 0, SEEK_END) == 0 && ftell(file) > part_max) {
+    if (ok && fseek(file, 0, SEEK_END) == 0 && ftell(file) > part_max) {
         long rest = ftell(file) - part_max + HEX_LEN; // HEX_LEN: the longest form of a secret
-        ok = fseek(file, rest < part_max ? -rest : -part_max, SEEK_END) == 0 ||
-             err_sys(e, ERR_SYSTEM, "cannot read %s", path);
-        if (ok)
-            read_part(t, file);
+        ok = fseek(file, rest < part_max ? -rest : -part_max, SEEK_END) == 0 && read_part(t, file);
     }
+    if (!ok)
+        err_sys(e, ERR_SYSTEM, "cannot read %s", path);
     fclose(file);
     if (t->count > 0)
         qsort(t->hashes, t->count, sizeof *t->hashes, compare_hashes);

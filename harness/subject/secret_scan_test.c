@@ -106,6 +106,18 @@ static void a_part_is_no_secret(void **state)
     assert_false(tells(line));
 }
 
+// A folder can be opened like a file, but not read.
+static void a_log_that_cannot_be_read_is_not_empty(void **state)
+{
+    struct secret_scan t = {0};
+    struct err e = {0};
+
+    assert_false(secret_scan_read(&t, "/tmp", &e));
+    assert_int_equal(e.kind, ERR_SYSTEM);
+    assert_int_equal(e.sys_errno, EISDIR);
+    secret_scan_fini(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +125,7 @@ int main(void)
         cmocka_unit_test(finds_it_among_other_text),
         cmocka_unit_test(finds_it_across_the_end_of_the_first_part),
         cmocka_unit_test(a_part_is_no_secret),
+        cmocka_unit_test(a_log_that_cannot_be_read_is_not_empty),
     };
 
     return cmocka_run_group_tests(tests, make_secret, NULL);
