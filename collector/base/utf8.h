@@ -19,5 +19,6 @@ bool utf8_valid(const char *text);
 // text. A terminal, a page or a log would obey such characters.
 void utf8_mend(char *text);
 
-// True when YAML accepts the character without an escape within double quotes.
+// True when the character can be written as it is: YAML accepts it within double quotes, but for
+// the quote and the backslash, and no terminal obeys it.
 bool utf8_prints(uint32_t character);

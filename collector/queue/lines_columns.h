@@ -33,9 +33,13 @@ enum {
     LINES_READ_COLUMNS
 };
 
-// Kinds of rows: the head of the answer, a token that waits and was not taken, a line that was no
-// longer ours, a token that a read passed over. Any other value is the action of a token.
-enum { LINES_HEAD = 0, LINES_WAITS = 3, LINES_LOST = 4, LINES_PASSED_OVER = 5 };
+// Kinds of rows. Any other value is the action of a token.
+enum {
+    LINES_HEAD = 0,       // the head of the answer
+    LINES_WAITS = 3,      // a token that waits and was not taken
+    LINES_LOST = 4,       // a line that was no longer ours
+    LINES_PASSED_OVER = 5 // a token that a read passed over
+};
 
 static inline bool lines_is_token(int kind)
 {
