@@ -30,8 +30,8 @@ static bool is_closed(const struct ledger *l, size_t phase)
     return l->scenario->load[phase].closed;
 }
 
-// Records how late each insert was sent, unless the generator is not to blame for that. Only an
-// insert of an open loop has a planned time: a backlog's or a closed loop's has none.
+// Records how late each insert was sent, where only the generator can be to blame. An insert of a
+// backlog or of a closed loop has no planned time, so it cannot be late.
 static void record_lags(struct result *r, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {

@@ -25,7 +25,8 @@ void backlog_make(struct backlog *b, const struct ledger *l)
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         const struct txn_record *txn = ledger_txn(l, token);
         int64_t read_ns = ledger_read_ns(l, token);
-        // A token that never came out is lost, and must not look like a backlog that stays.
+        // A token that never came out must not look like a backlog that stays. One that was read
+        // before its COMMIT was answered never waited.
         if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER || read_ns <= txn->ended_ns)
             continue;
         b->waiting[backlog_step(b, txn->ended_ns)]++;

@@ -42,8 +42,8 @@ struct early {
     bool lanes;         // tokens have lanes (MAILROOM_LANES)
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
-    // Windows that may have been opened by tokens that never came out, or that others may have
-    // taken. Each lasts from the token's COMMIT to the last moment at which the window can fire.
+    // Windows that may have been opened by tokens that never came out or, with sharers, by any
+    // token. Each lasts from the token's COMMIT to the last moment at which the window can fire.
     struct spans fired;
     int64_t *youngest_ns; // owned; per line: when the youngest token of this line and of all before
                           // it was acknowledged
@@ -302,7 +302,7 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     // While the process waits for a processor, announcements wait, too. So its look for this line
     // may have shown tokens long before it read their announcements. It must then assume that the
     // tokens had waited since the look before, and writes them earlier than their timeout.
-    int64_t waited_ns = -check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns;
+    int64_t waited_ns = check_denied_ns(c->l, line->process, from_ns, line->read_ns);
     if (waited_ns > travel)
         return true;
     // Without stalls and waits for a processor, the announcement would have come in the usual time.

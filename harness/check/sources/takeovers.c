@@ -100,8 +100,6 @@ static int64_t watch_begins_ns(const struct sources *s, const struct strike *k, 
     return first_ns;
 }
 
-// Where all share the work, the others have only to notice that one is missing, and that takes the
-// grace.
 int64_t sources_others_ns(const struct sources *s, const struct strike *k)
 {
     const struct scenario *sc = s->l->scenario;
@@ -109,6 +107,7 @@ int64_t sources_others_ns(const struct sources *s, const struct strike *k)
 
     if (k->instance == EVERY || (!share && !strike_is_taken_over(s, k)))
         return CLOCK_NEVER;
+    // Where all share the work, the others only wait out the grace of the one that is missing.
     int64_t needs_ns = share ? bounds_grace_ns(sc) : bounds_handover_ns(sc, k->verb);
     int64_t begins_ns = watch_begins_ns(s, k, needs_ns);
     return begins_ns == CLOCK_NEVER ? begins_ns : begins_ns + needs_ns;
