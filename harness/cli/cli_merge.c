@@ -1,4 +1,4 @@
-// mailproof merge DIR...: calls the command whose shards lie in these folders once more. That
+// mailproof merge DIR...: calls once more the command whose shards lie in these folders. That
 // command then makes no runs, but takes the results of the shards, and so ends with the exit code,
 // tables and pages that it would have had on one machine.
 #include "cli/cli.h"

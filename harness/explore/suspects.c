@@ -174,7 +174,7 @@ static bool start_shrink(struct exploring *x, struct suspect *s, struct err *e)
         argv[count++] = "--breaks";
         argv[count++] = keep;
     }
-    // Write its messages to a log, because they would appear in the midst of the search's progress.
+    // Write its messages to a log, to keep them out of the search's progress.
     FILE *file = fopen(log, "ae");
     if (!file)
         return err_sys(e, ERR_SYSTEM, "cannot write %s", log);

@@ -26,8 +26,8 @@ struct proxy_counts {
     uint64_t passed;    // number of bytes passed since the start, both ways
     size_t withheld[2]; // by sender: number of bytes that were read and not yet passed on
     uint64_t limited;   // number of connections that proxy_limit has ended
-    uint64_t refused;   // number of connections that were refused: without the run's password, too
-                        // many, or while the server had no address or refused at once
+    uint64_t refused;   // number of connections that were refused: the client lacked the password
+                        // or was one too many, or the server had no address or refused at once
 };
 
 // Starts a proxy in front of the server. It looks up the server's address again for every

@@ -90,8 +90,8 @@ static bool record_answer(struct field_run *f, size_t row, const struct experime
     return record_add(&f->record, line, e);
 }
 
-// Adds to the table's head the day and the version of mailproof that an answer comes from. The
-// answers of a table may have several of both.
+// Adds to the table's head the day and the version of mailproof that an answer comes from, if it
+// says so. The answers of a table may have several of both.
 static void tell_origin(struct grid *g, const struct answer *a)
 {
     if (!a->day[0])

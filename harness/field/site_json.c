@@ -15,7 +15,7 @@ static const char *or_nothing(const char *text)
     return text && strcmp(text, MANIFEST_NONE) != 0 ? text : "";
 }
 
-// Returns a promise in plain words; NULL: the table has none, so the promise's name is shown.
+// Returns a promise in plain words; NULL: there are none here, so the promise's name is shown.
 static const char *plain_promise(int promise)
 {
     static const struct {

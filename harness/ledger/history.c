@@ -111,8 +111,7 @@ static void pack_ledger(struct pack *p, struct ledger *l)
     PACK_LIMITED(p, l->strangers, no_limit);
 }
 
-// Packs one transaction: when and how it was planned, and what became of it. The last argument of
-// PACK_LIMITED, here and below, is the largest value that a file may hold in this field.
+// Packs one transaction: when and how it was planned, and what became of it.
 static void pack_txn(
     struct pack *p, const struct ledger *l, struct plan_txn *t, struct txn_record *r)
 {

@@ -122,7 +122,8 @@ bool command_record_path(
 
     *out = '\0';
     snprintf(place, sizeof place, "%s", record_folder(r, line));
-    // The record's folder lies in the shard's --out, to which the path is relative.
+    // The record's folder lies in the shard's --out, to which the path is relative. Without a slash
+    // that --out is the current folder.
     char *slash = strrchr(place, '/');
     if (!path || !*path)
         return true;

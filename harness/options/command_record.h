@@ -31,10 +31,10 @@ MUST_USE bool command_record_open(struct record *r, const struct options *o, con
 // Closes the record. If work is left to do, says how to go on. Accepts a zeroed struct.
 void command_record_close(struct record *r);
 
-// Returns the path relative to `out` if it lies below it, else as it is; for a line of the record.
+// Returns the path for a line of the record: relative to the folder `out` if it lies below that.
 const char *command_record_below(const char *path, const char *out);
 
-// Fills in the path that `line` has under `key`, where it is relative to the --out of the line's
-// shard. An empty path stays empty.
+// Fills in the path that `line` has under `key`; "" when it has none. A relative path in a line
+// begins at the --out of the line's shard.
 MUST_USE bool command_record_path(
     char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e);

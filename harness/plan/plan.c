@@ -299,9 +299,9 @@ static bool shares_accounts(const struct load_phase *phase)
     return phase->tokens_per_account > 1;
 }
 
-// Returns the account of a recovery token: a new one, with probability 1 / tokens_per_account, or
-// one of the last RECENT_ACCOUNTS that the phase has made, at random: so some tokens of an account
-// wait together, and others come later. An account is named by its first token.
+// Returns the account of a recovery token, named by the account's first token. It is a new account
+// with probability 1 / tokens_per_account, else one of the last RECENT_ACCOUNTS of the phase at
+// random. So some tokens of an account wait together, and others come later.
 static uint32_t draw_account(struct maker *m, uint32_t token)
 {
     struct rng *rng = &m->streams[STREAM_ACCOUNT];

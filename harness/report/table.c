@@ -104,7 +104,6 @@ static void print_collector(const struct report *r, FILE *out)
         print_count(out, figure_in(r, METRIC_COLLECTOR_RECONNECTS), "reconnect", "reconnects");
     fprintf(out, "%.1f MiB, %.2f s CPU\n", figure_in(r, METRIC_COLLECTOR_RSS_MAX_KB) / 1024,
         figure_in(r, METRIC_COLLECTOR_CPU_S));
-    fprintf(out, "  durability  %s\n", r->environment->proof.verdict);
 }
 
 // Prints what the verdict does not rest on. The table names only invariants of which much was
@@ -223,6 +222,7 @@ bool report_print(const struct report *r, FILE *out, struct err *e)
     print_latencies(r, out);
     print_faults(r, out);
     print_collector(r, out);
+    fprintf(out, "  durability  %s\n", r->environment->proof.verdict);
     print_invariants(r, out);
     print_expectations(r, out);
     if (r->observed->program)

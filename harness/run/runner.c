@@ -349,7 +349,6 @@ static void unpause_server(struct run *r)
     }
 }
 
-// Ends everything that the run has started, whatever stage it has reached.
 void run_end(struct run *r)
 {
     if (!r)

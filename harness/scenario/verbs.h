@@ -72,7 +72,7 @@ enum verb_param {
     PARAM_TARGET = 1 << 2,
     PARAM_INSTANCE = 1 << 3,
     PARAM_DIRECTION = 1 << 4,
-    PARAM_BY = 1 << 5,     // must be given, as must rate, message and bytes
+    PARAM_BY = 1 << 5,     // must be given; so must `rate`, `message` and `bytes`
     PARAM_JITTER = 1 << 6, // `jitter` varies the delay of each byte, and not the times of the fault
     PARAM_RATE = 1 << 7,
     PARAM_RESET = 1 << 8,

@@ -288,8 +288,8 @@ static void print_pick(const struct tune *t, struct buf *out)
     tune_print_name(p, out);
     print_reason(t, p, out);
     print_longer_timeout(t, p, out);
-    // A broken pair, or one that was not run, may have larger batches: the text about a sweep
-    // leaves both out. A simulation covers all pairs and breaks nothing.
+    // After runs, a pair that was broken or not run may still have larger batches. A simulation
+    // covers all pairs and breaks nothing.
     if (!larger) {
         const char *none = t->simulated ? "No pair sends fewer lines.\n"
                                         : "No sound pair that was run sends fewer lines.\n";

@@ -7,8 +7,7 @@
 
 // What a run costs besides latency. NAN: the figure was not measured.
 struct tune_cost {
-    double wal_bytes;        // WAL of the whole server, which includes that of the inserts, bytes
-                             // per token
+    double wal_bytes;        // WAL of the whole server, also that of the inserts, bytes per token
     double backend_cpu_ms;   // CPU time of the collector's backends, ms per 1,000 tokens
     double collector_cpu_ms; // CPU time of the collector itself, ms per 1,000 tokens
     double round_trips;      // round trips of the collector per token; not in result.json
