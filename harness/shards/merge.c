@@ -36,6 +36,17 @@ static bool is_part_known(const struct parts *p, const struct stat *s)
     return false;
 }
 
+// Copies a folder's path so that it ends with the folder's name, which "results/" and "." do not:
+// paths in a record's lines may be relative to the folder above (command_record_path).
+static void copy_folder(char out[PATH_MAX], const char *folder)
+{
+    const char *slash = strrchr(folder, '/'), *last = slash ? slash + 1 : folder;
+    bool is_name = *last && strcmp(last, ".") != 0 && strcmp(last, "..") != 0;
+
+    if (is_name || !realpath(folder, out))
+        snprintf(out, PATH_MAX, "%s", folder);
+}
+
 // Adds the record of a folder, if there is one and it belongs to a shard. False when the record
 // cannot be read.
 static bool add_part(struct parts *p, const char *folder, struct err *e)
@@ -50,7 +61,7 @@ static bool add_part(struct parts *p, const char *folder, struct err *e)
     memory_grow(&p->items, p->count, 1, sizeof *p->items);
     struct part *part = &p->items[p->count];
     *part = (struct part){.device = s.st_dev, .file = s.st_ino};
-    snprintf(part->folder, sizeof part->folder, "%s", folder);
+    copy_folder(part->folder, folder);
     bool ok = record_read(&part->record, path, &part->finished, e);
     const struct shard *shard = &part->record.shard;
     if (ok && shard->of != 0 &&
@@ -189,8 +200,7 @@ static bool merge_parts(struct merged *m, const struct part *parts, size_t count
         ok = i == 0 || parts_fit(&parts[i - 1], &parts[i], e);
         json_array_foreach(parts[i].record.lines, at, line)
         {
-            // Note in each line the folder of its record, because paths in the line are relative to
-            // that.
+            // Note in each line the folder of its record, because paths in the line depend on it.
             json_object_set_new(line, "in", json_string(parts[i].folder));
             json_array_append(m->lines, line);
         }

@@ -87,7 +87,8 @@ bool record_wants(const struct record *r, uint64_t number);
 // Returns the lines sorted by the numbers of their items, as a new reference.
 json_t *record_sorted(const struct record *r);
 
-// Returns the folder to which the paths in a line are relative.
+// Returns the folder of the record that a line comes from. The paths in a line are relative to this
+// folder (explore), or to the one above it (command_record_path).
 const char *record_folder(const struct record *r, const json_t *line);
 
 // Returns a text that says which shards are missing or did not finish; "" when none.

@@ -151,6 +151,29 @@ static void other_work_is_refused(void **state)
     workdir_remove_tree(dir);
 }
 
+// Paths in the lines may be relative to the folder above the record's, so its text must end with
+// its name however a person, or the shell's completion, wrote it.
+static void a_folder_gets_its_name(void **state)
+{
+    static const char *const ends[] = {"", "/", "//", "/."};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char dir[] = DIR_TEMPLATE, folder[PATH_MAX], *names[] = {folder, NULL};
+        struct merges m;
+        struct err e;
+
+        assert_non_null(mkdtemp(dir));
+        write_shard(dir, (struct shard){1, 1}, ITEMS, true);
+        snprintf(folder, sizeof folder, "%s/machine-1/below%s", dir, ends[i]);
+        assert_true(merge_records(&m, names, &e));
+        const char *in =
+            json_string_value(json_object_get(json_array_get(m.items[0].lines, 0), "in"));
+        assert_string_equal(strrchr(in, '/'), "/below");
+        merges_fini(&m);
+        workdir_remove_tree(dir);
+    }
+}
+
 static void missing_shards_are_named(void **state)
 {
     char dir[] = DIR_TEMPLATE, *names[] = {dir, dir, NULL}; // naming a folder twice is harmless
@@ -281,6 +304,7 @@ int main(void)
         cmocka_unit_test(each_item_belongs_to_one_shard),
         cmocka_unit_test(any_number_of_shards_gives_the_same),
         cmocka_unit_test(other_work_is_refused),
+        cmocka_unit_test(a_folder_gets_its_name),
         cmocka_unit_test(missing_shards_are_named),
         cmocka_unit_test(shards_that_do_not_fit_are_refused),
         cmocka_unit_test(a_record_goes_on),
