@@ -314,8 +314,7 @@ static bool has_broken(const struct grid *g)
 static bool has_asked(const struct grid *g)
 {
     for (size_t i = 0; i < g->row_count; i++) {
-        bool shown = !g->rows[i].absent[0]; // of an absent subject the page has only the reason
-        if (shown && count_asked(g, &g->rows[i]) > 0)
+        if (count_asked(g, &g->rows[i]) > 0)
             return true;
     }
     return false;
