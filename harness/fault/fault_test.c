@@ -129,6 +129,30 @@ static void a_sender_s_fault_is_proved_by_its_own_instance(void **state)
     alarm(0);
 }
 
+static bool gives_no_conninfo(
+    const struct server *s, const char *user, const char *dbname, struct buf *out)
+{
+    (void)s, (void)user, (void)dbname, (void)out;
+    return false;
+}
+
+// Connecting would wait, and so hold up the end of the pause.
+static void no_session_is_opened_at_a_paused_server(void **state)
+{
+    const struct provider provider = {.conninfo = gives_no_conninfo};
+    struct server server = {.provider = &provider, .running = true, .paused = true};
+
+    for (const struct fault_verb *v = fault_idle_verbs; v->begin; v++) {
+        const struct fault_spec spec = {.verb = &verbs[v->id]};
+        struct fault_record r = {.spec = &spec};
+        struct fault_context c = {.server = &server};
+        struct err e = {0};
+        assert_false(v->begin(&c, &r, &e));
+        assert_non_null(strstr(e.text, "the server is paused"));
+        assert_false(v->end(&c, &r, &e));
+    }
+}
+
 static void every_verb_has_a_family(void **state)
 {
     for (enum verb_id id = 0; id < VERB_COUNT; id++) {
@@ -155,6 +179,7 @@ int main(void)
         cmocka_unit_test(a_server_elsewhere_is_not_made_read_only),
         cmocka_unit_test(a_server_that_stays_down_is_no_fault_left_out),
         cmocka_unit_test(a_sender_s_fault_is_proved_by_its_own_instance),
+        cmocka_unit_test(no_session_is_opened_at_a_paused_server),
         cmocka_unit_test(every_verb_has_a_family),
     };
     return cmocka_run_group_tests_name("harness.fault", tests, NULL, NULL);

@@ -16,7 +16,6 @@ PGconn *connect_without_timeout(
     const struct fault_context *c, const char *role, const char *dbname, struct err *e)
 {
     PGconn *conn = provider_connect(c->server, role, dbname, e);
-
     char ignored[8];
 
     // The user may have set a timeout for the role or the database, and it would end the fault.
@@ -30,6 +29,13 @@ PGconn *connect_without_timeout(
         return NULL;
     }
     return conn;
+}
+
+// Opens the session of a fault. Fails at once while the server is paused, when connecting would
+// wait in vain.
+static PGconn *open_idle_session(struct fault_context *c, const char *dbname, struct err *e)
+{
+    return fault_admin(c, e) ? connect_without_timeout(c, c->server->superuser, dbname, e) : NULL;
 }
 
 // --- hold-horizon -----------------------------------------------------------------
@@ -72,7 +78,7 @@ static bool begin_hold_horizon(struct fault_context *c, struct fault_record *r, 
     h->database = other ? OTHER_DATABASE : c->server->database;
     if (other && !make_other_database(c, e))
         return false;
-    h->conn = connect_without_timeout(c, c->server->superuser, h->database, e);
+    h->conn = open_idle_session(c, h->database, e);
     return h->conn && open_transaction(h, r->spec, e);
 }
 
@@ -85,8 +91,7 @@ static bool close_transaction(struct fault_context *c, struct horizon *h, struct
     if (!*h->prepared)
         return sql_exec(h->conn, "ROLLBACK", e);
     snprintf(sql, sizeof sql, "ROLLBACK PREPARED '%s'", h->prepared);
-    PGconn *conn FREED_BY(sql_finish) =
-        connect_without_timeout(c, c->server->superuser, h->database, e);
+    PGconn *conn FREED_BY(sql_finish) = open_idle_session(c, h->database, e);
     return conn && sql_exec(conn, sql, e);
 }
 
@@ -143,9 +148,7 @@ static bool begin_old_snapshot(struct fault_context *c, struct fault_record *r, 
     struct snapshot *s = memory_zeroed(1, sizeof *s);
 
     r->kept = s;
-    s->conn = fault_admin(c, e)
-                  ? connect_without_timeout(c, c->server->superuser, c->server->database, e)
-                  : NULL;
+    s->conn = open_idle_session(c, c->server->database, e);
     return s->conn && sql_exec(s->conn, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", e) &&
            sql_value(s->conn, "SELECT pg_snapshot_xmin(pg_current_snapshot())", s->xmin,
                sizeof s->xmin, e);
@@ -179,9 +182,7 @@ static bool end_old_snapshot(struct fault_context *c, struct fault_record *r, st
 // on, and only the lock is in the collector's way.
 static bool begin_lock_jobs(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    PGconn *conn = fault_admin(c, e)
-                       ? connect_without_timeout(c, c->server->superuser, c->server->database, e)
-                       : NULL;
+    PGconn *conn = open_idle_session(c, c->server->database, e);
 
     r->kept = conn;
     return conn && sql_exec(conn,
