@@ -176,6 +176,7 @@ void check_attempts(const struct check *c, const struct leased *m, uint32_t toke
     const struct ledger *l = c->l;
     struct match h = {.c = c, .m = m, .token = token};
 
+    // A torn or forged line (TOKEN_NAMED) may be the missing line of an attempt.
     if (l->attempt_count == 0 || !(l->tokens[token].flags & TOKEN_PRESENT) ||
         l->tokens[token].flags & TOKEN_NAMED)
         return;

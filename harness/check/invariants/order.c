@@ -23,7 +23,7 @@ struct youngest {
     uint32_t token;
 };
 
-// The lines that one process has written so far, as far as their order depends on them.
+// What the checks of this file need to know of the lines that one process has written so far.
 struct past {
     int64_t empty_ns[3]; // when the reader last found the pipe empty before it read this line,
                          // the line before, and the one before that; at first, the process's start
@@ -110,7 +110,7 @@ static void check_expiry(const struct check *c, const struct past *p, uint32_t t
     finding_add_faults(r, METRIC_INELIGIBLE, l, expires_ns);
 }
 
-// Returns from when on no collector may find the token eligible because of its change: from the
+// Returns from when on its change makes the token ineligible to every collector: from the change's
 // acknowledgement, or 2 s later if the token expires, because the server's clock may be off by
 // that. CLOCK_NEVER: the token may have stayed, or become again, eligible before read_ns.
 static int64_t ineligible_from_ns(const struct ledger *l, uint32_t token, int64_t read_ns)
@@ -187,6 +187,7 @@ void check_sequence(const struct check *c)
         const struct delivery *d = &log->deliveries[i];
         const struct line_record *line = &log->lines[d->line];
         struct past *p = &pasts[line->process];
+        // Only a genuine delivery of a planned token counts.
         if (d->flags || d->token >= l->plan->token_count)
             continue;
         advance(p, d->line, line->read_ns);
@@ -196,7 +197,8 @@ void check_sequence(const struct check *c)
         if (ledger_changed_ns(l, d->token) != CLOCK_NEVER)
             continue;
         check_expiry(c, p, d->token);
-        // A repeated delivery is older than those around it, and is judged as duplicated.
+        // A repeated delivery is older than those around it, and is judged as duplicated. Where
+        // collectors share the queue, there is no order among their tokens.
         if (l->tokens[d->token].first_line == d->line && !scenario_shares(l->scenario))
             check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
                 d->token);

@@ -51,6 +51,7 @@ int64_t sources_step_ns(const struct scenario *s, const struct fault_spec *f)
     // A piece of `bytes` passes, then comes a pause: together they make a rate in bytes a second.
     if (f->verb->params & PARAM_GAP)
         return throttle_delay_ns(s, f->bytes * (double)NS_PER_S / (double)(f->gap_ns + piece_ns));
+    // A slow reader has a rate, too, but counts as a strike (strikes.c).
     return network && (f->verb->params & PARAM_RATE) ? throttle_delay_ns(s, f->rate) : 0;
 }
 
