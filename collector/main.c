@@ -40,10 +40,11 @@ static void version(FILE *out)
     fputs("mailroom-collector " MAILROOM_VERSION "\n", out);
 }
 
-// Returns the exit code of --switch-mode for an error of this kind: EX_TEMPFAIL if the next try may
-// succeed.
+// Returns the exit code of --switch-mode for an error of this kind.
 static int exit_of_switch(enum err_kind kind)
 {
+    // program_exit_code has EX_SOFTWARE for a database that is away or refuses. Here that is no
+    // internal error: the next try may succeed.
     int code = program_exit_code(kind);
 
     return code == EX_SOFTWARE ? EX_TEMPFAIL : code;
@@ -158,12 +159,13 @@ int main(int argc, char **argv)
     }
     char **command = argv + optind;
     bool sender = strcmp(argv[optind - 1], "--") == 0;
+    bool has_command = *command != NULL;
     // '--' and a command after it go together.
-    if (sender == !*command || (sender && switching)) {
+    if (sender != has_command || (sender && switching)) {
         fprintf(stderr, "mailroom-collector: %s\n",
-            !sender     ? "its arguments are options; a sender's command follows '--'"
-            : !*command ? "the sender's command is missing behind '--'"
-                        : "--switch-mode runs no sender");
+            !sender        ? "its arguments are options; a sender's command follows '--'"
+            : !has_command ? "the sender's command is missing behind '--'"
+                           : "--switch-mode runs no sender");
         return refuse();
     }
     return run(switching, sender ? command : NULL);
