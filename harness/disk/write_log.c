@@ -1,6 +1,6 @@
 #include "disk/write_log.h"
 
-// A longer entry means that the file is damaged: a write of the disk has at most 1 MB.
+// A longer entry means that the file is damaged: the disk's largest write, 1 MB, is far shorter.
 #define LENGTH_MAX (64u << 20)
 
 bool write_log_append(FILE *f, const struct logged_entry *entry, const void *data, struct err *e)

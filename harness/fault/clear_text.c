@@ -29,7 +29,6 @@ static bool cannot_obey(size_t i, const char *value)
 {
     const char *const *refused = demands[i].refused;
 
-    // An empty list stands for every value.
     if (!*refused)
         return true;
     while (*refused && strcmp(*refused, value) != 0)

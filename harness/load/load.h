@@ -77,7 +77,7 @@ struct load_result {
     struct change_record *changes; // one per planned change
     size_t refused;                // number of transactions that the server answered with an error
     char refusal[256];             // the first such error
-    double cpu_s;                  // CPU time of the generator's thread, in whole µs
+    double cpu_s;                  // CPU time of the generator's thread, rounded down to 1 µs
     struct stalls stalls;          // stalls of the generator's loop
     int64_t clock_bound_ns;        // with several generators: the greatest error between their
                                    // clocks

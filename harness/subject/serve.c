@@ -92,8 +92,8 @@ static void take_subject_lines(struct subject *s, struct instance *in, int64_t n
     }
 }
 
-// Notes that the sender died. If its process then ends with exit code 74 or 78, this end counts as
-// planned.
+// Notes that the sender died. If the collector then ends with exit code 74 or 78, this end counts
+// as planned.
 static void note_sender_death(struct subject *s, struct instance *in)
 {
     pthread_mutex_lock(&s->lock);

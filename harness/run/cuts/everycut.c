@@ -143,7 +143,8 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
 // Call fixture_close also on failure.
 static bool fixture_open(struct cuts *c, struct trial_fixture *f, int number, struct err *e)
 {
-    // Other tables than the reference collector's cannot be restored (restore_template.sql).
+    // restore_template.sql restores only the reference collector's tables. For others, each trial
+    // gets a copy of the template.
     bool copies = c->setting.scenario->collector.layout != LAYOUT_REFERENCE;
 
     *f = (struct trial_fixture){0};
@@ -303,8 +304,7 @@ static bool find_recorded_trial(struct cuts *c, const struct trial_cuts *planned
     return known;
 }
 
-// Adds a trial to the record. `planned` are the cuts that were planned, `cuts` those of its last
-// try.
+// Adds a trial to the record. `cuts` are those of its last try.
 static bool record_cut_trial(struct cuts *c, const struct trial_cuts *planned,
     const struct trial_cuts *cuts, struct trial_result *r, struct err *e)
 {
@@ -381,7 +381,7 @@ static void print_cuts_forecast(struct cuts *c)
 }
 
 // Starts the workers. The first one must start, and each must get a database and a proxy. If no
-// thread can be made for another one, the trials only take longer.
+// thread can be made for a further one, the trials only take longer.
 static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
 {
     bool ok = true;
