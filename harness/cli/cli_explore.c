@@ -61,6 +61,7 @@ static void show_search(struct exploring *x)
     if (x->options->quiet || (!terminal && now - x->shown_ns < plain_every_ns))
         return;
     x->shown_ns = now;
+    // All bases allow the same verbs, so the first one's limits stand for all.
     struct coverage_share states = coverage_states(&j->coverage, &x->limits[0]);
     struct coverage_share pairs = coverage_pairs(&j->coverage, &x->limits[0]);
     clock_text(spent, (double)(now - x->began_ns) / NS_PER_S);
@@ -226,10 +227,10 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     t.judged = result && tried_take(&t, result, e);
     if (!t.judged)
         tried_why(&t, a->kind == ERR_NONE ? e->text : a->why);
+    err_clear(e); // a draw that was not judged is no error of the search
     if (!s)
         count_judged(x, &t);
     take_example(result, example, sizeof example);
-    err_clear(e);
     // Without a suspect this was a draw's first run. The run of a suspect adds nothing to the
     // coverage; it only tells whether the failure comes again.
     if (!s)

@@ -109,8 +109,8 @@ static size_t ways_seen(const struct comparison *c)
 // that failed in one way. `ways` is the number of ways that are tested.
 static bool fails_more(const struct failed *one, const struct failed *other, size_t ways)
 {
-    // Half of the false alarms are those of correctness, half those of speed. Of this half, one
-    // half is for the test of all failed runs together, the other for the tests of the single ways.
+    // Correctness has half of the false alarms. One half of these is for the test of all failed
+    // runs together, the other for the tests of the single ways.
     const double alpha = FALSE_ALARMS / 2 / 2;
 
     if (stats_hits_p(other->any, other->runs, one->any, one->runs) <= alpha)

@@ -4,8 +4,8 @@
 #include "base/base.h"
 
 // Appends text so that XML and HTML show it unchanged, in content and in attributes (where XML
-// makes blanks of line ends). What is no UTF-8 becomes '?', and so do control characters except
-// line ends.
+// makes blanks of line ends). What is no UTF-8 becomes '?', and so does a character below a blank,
+// except a line end, and U+FFFE or U+FFFF.
 void append_escaped(struct buf *out, const char *text);
 
 // Appends text so that GitHub's Markdown shows it unchanged, also in a table and at the start of a

@@ -153,7 +153,7 @@ void write_rows(struct writer *w)
         if (w->token_no[t] == DROPPED)
             continue;
         // Every token expires some day. Only an expiry within a minute of the end can matter to a
-        // verdict.
+        // verdict, so only `explain` writes the others.
         if (!w->explain &&
             (!(next.row.flags & TOKEN_PRESENT) || next.row.expires_at_s * NS_PER_S >= soon_ns))
             event_unset(&next, "expires");
