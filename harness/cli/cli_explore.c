@@ -288,8 +288,7 @@ static bool give_next_draw(struct exploring *x, int worker, bool *given, struct 
 }
 
 // Gives each idle worker a run, until `places` workers are busy. *more: false when no run was left,
-// or no worker, as when one has died and no other could be started. Suspects come first, because a
-// draw that broke something once may do so again.
+// or no worker, as when one has died and no other could be started.
 static bool fill_places(struct exploring *x, int places, bool *more, struct err *e)
 {
     bool ok = true;

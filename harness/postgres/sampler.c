@@ -220,7 +220,6 @@ static bool sample_backends(struct sampler *s, struct sample *sample)
         const char *event = PQgetvalue(rows, i, WAIT);
         pid_t pid = (pid_t)atoi(PQgetvalue(rows, i, PID));
         shown = add_session_to_look(s, &look, rows, i) && shown;
-        // A server in a container has pids of its own.
         if (s->config.outer_pid)
             pid = find_outer_pid(&pids, pid);
         enum usage_group group = find_role_group(s, PQgetvalue(rows, i, ROLE));

@@ -126,7 +126,6 @@ static bool launch_instance(struct subject *s, int index, struct err *e)
     struct process_record record = {
         .instance = index, .started_ns = clock_now_ns(), .ended_ns = CLOCK_NEVER};
     record.pid = start_marked(s, index, &spec, record.started_ns, e);
-    // Close the child's ends here, so that the harness notices when the child closes them.
     close(out[1]);
     if (input[0] >= 0)
         close(input[0]);

@@ -101,8 +101,7 @@ bool queries_print_csv(const struct queries *q, struct buf *out)
     return !out->failed;
 }
 
-// Parses a line such as "read,10,0.52": for a batch of 10 tokens the query took 0.52 ms. "read" and
-// "turn" are explained in queries.h.
+// Parses a line such as "read,10,0.52": for a batch of 10 tokens the "read" took 0.52 ms.
 static bool parse_query_time(struct queries *q, const char *text, size_t line, struct err *e)
 {
     char kind[8], end;

@@ -143,8 +143,7 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
 // Call fixture_close also on failure.
 static bool fixture_open(struct cuts *c, struct trial_fixture *f, int number, struct err *e)
 {
-    // restore_template.sql restores only the reference collector's tables. For others, each trial
-    // gets a copy of the template.
+    // restore_template.sql restores only the reference collector's tables; others are copied.
     bool copies = c->setting.scenario->collector.layout != LAYOUT_REFERENCE;
 
     *f = (struct trial_fixture){0};
@@ -400,8 +399,7 @@ static bool start_workers(struct cuts *c, struct worker *workers, struct err *e)
     return ok;
 }
 
-// Lets the workers make all trials, and shows the progress. False when one failed or a signal
-// came.
+// Lets the workers make all trials, and shows the progress. False after a failure or a signal.
 static bool try_all_cuts(struct cuts *c, struct err *e)
 {
     struct worker workers[WORKERS] = {0};

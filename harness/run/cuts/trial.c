@@ -53,8 +53,7 @@ struct trial {
 
 // --- the faults --------------------------------------------------------------------
 
-// Describes each cut as a fault of the trial's scenario, so that the checks treat it like any
-// fault.
+// Describes each cut as a fault of the trial's scenario, so that the checks treat it as one.
 static void make_faults(struct trial *t)
 {
     for (int i = 0; i < t->cuts->count; i++) {
