@@ -302,7 +302,8 @@ static bool is_starved(const struct check *c, const struct line_record *line,
     // While the process waits for a processor, announcements wait, too. So its look for this line
     // may have shown tokens long before it read their announcements. It must then assume that the
     // tokens had waited since the look before, and writes them earlier than their timeout.
-    int64_t waited_ns = check_denied_ns(c->l, line->process, from_ns, line->read_ns);
+    // With no time and no stall to count, check_left leaves the wait, as a negative number.
+    int64_t waited_ns = -check_left(c, line->process, from_ns, line->read_ns, 0, 0).ns;
     if (waited_ns > travel)
         return true;
     // Without stalls and waits for a processor, the announcement would have come in the usual time.
