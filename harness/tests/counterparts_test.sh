@@ -6,7 +6,8 @@
 #   counterparts_test.sh [--names] [SCENARIO...]   without names: all
 #
 # --names runs nothing: it looks whether each scenario has a counterpart and each counterpart exists.
-# Several runs at once: most of a run's time is waiting.
+# Several runs at once, because most of a run's time is waiting; but no more than there are
+# processors, or each of them is a machine too busy for the others.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +17,7 @@ if [ -n "${SANITIZE-}" ]; then
 fi
 
 scenarios=$SOURCE_DIR/scenarios
-at_once=${ZOO_AT_ONCE:-4}
+at_once=${ZOO_AT_ONCE:-$(nproc)}
 
 main() {
     local names=
