@@ -240,11 +240,12 @@ static bool on_take(struct collector *c, PGresult *r, int head, struct err *e)
     else if (!any && !spent) // nothing is left of the rows that were read again
         lines_forget_first_rereads(&c->lines, t->reread);
     note_times(c, r, head, any);
+    // Where one works alone, it owns all rows, so none is to be looked for.
     bool saw_all =
         t->reread == 0 && !t->backlog && (t->asked_all_due || c->queue.policy->exclusive);
     if (saw_all && !any && !waits && !spent)
         settle_saw_nothing(c);
-    // Give these rows back, because another collector may be granted a budget for them first.
+    // Give the rows that were to be read again back: another collector may get a budget before us.
     if (spent && t->reread > 0 && !c->queue.policy->exclusive)
         ok = ok && settle_give_back(c, e);
     if (ok && any)
@@ -280,7 +281,7 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
     struct taking *t = &c->take;
     struct reading seen = reading_count(r, c->queue.limit);
     int passed_over = seen.rows - 1 - seen.tokens; // the first row is the head
-    bool backlog_before = t->backlog;              // the line before had left tokens over, too
+    bool backlog_before = t->backlog;              // the read before had left tokens over
     bool all = PQntuples(r) - 1 < t->examine;      // the read saw everything that waits
     bool full = seen.tokens == c->queue.limit;
 
@@ -294,9 +295,9 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
         t->expect_passed = 4 * (t->expect_passed + passed_over);
     else
         t->expect_passed = passed_over > 0 ? 2 * passed_over : t->expect_passed / 2;
-    // Only settling a line that was read moves the cursor. If too few tokens wait for a line, those
-    // that were passed over would be read again at each look. So a take moves the cursor past them,
-    // if nothing else waits or they are many.
+    // After a read, only settling its line moves the cursor. If too few tokens wait for a line,
+    // those that were passed over would be read again at each look. So a take moves the cursor past
+    // them, if nothing else waits or they are many.
     bool too_few = all && seen.tokens < t->fewest;
     bool must_pass = too_few && passed_over > (seen.tokens == 0 ? 0 : PASSED_OVER_MOST);
     if (seen.unsendable || must_pass || (short_line && t->expect_passed > EXAMINE_MOST))

@@ -9,8 +9,9 @@
 #define TEXT_MAX (4u << 20)
 #define DIFFERENCES_SHOWN 6 // greatest number of differences that are shown; nobody would read more
 
-// Keys that may differ, as may all keys below them. They are what the comparison is about, name the
-// place of the run, or do not change it: tags only choose which scenarios a command runs.
+// Keys that may differ, as may all keys below them: the collector, which is compared; the place of
+// the run; what does not change a run (tags only choose which scenarios a command runs); and the
+// seed, because runs with several seeds are compared, too (put_seeds tells them).
 static const char *const may_differ[] = {
     "seed", "summary", "tags", "collector.command", "postgres.provider", "postgres.image"};
 

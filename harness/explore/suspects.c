@@ -115,7 +115,8 @@ static bool breaks_the_same(const struct tried *a, const struct tried *b)
 }
 
 // After enough further runs a suspect that failed again is shrunk, and any other is concluded. With
-// --fail-fast, which wants an answer soon, no suspect is shrunk, and one repetition is enough.
+// --fail-fast, which wants an answer soon, no suspect is shrunk, and the first further failure is
+// enough.
 bool suspects_answer(struct exploring *x, struct suspect *s, const struct tried *t, struct err *e)
 {
     s->running--;

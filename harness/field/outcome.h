@@ -8,7 +8,7 @@
 
 // What a question asks besides whether the promises are kept; the cell shows it after the verdict.
 enum asks {
-    ASKS_SPEED,    // there is no verdict, only figures; the load has the subject's rate
+    ASKS_SPEED,    // figures alone, without a verdict, at the rate that the subject sustains
     ASKS_RECOVERY, // how long it took until new jobs were delivered again after the fault
     ASKS_RERUN,    // how long it took until a dead worker's jobs were delivered again
     ASKS_AT_ONCE,  // how many handlers of one job ran at once

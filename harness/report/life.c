@@ -74,7 +74,7 @@ static void tell_attempt(const struct ledger *l, const struct delivery *d, unsig
     tell(l, d->replied_ns, text, context);
 }
 
-// Tells each delivery of the token, in leased mode as an attempt with its answer.
+// Tells each delivery of the token, as an attempt with its answer where answers are given.
 static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
 {
     unsigned attempt = 0;
@@ -84,7 +84,7 @@ static void tell_deliveries(const struct ledger *l, uint32_t token, life_tell *t
         const struct delivery *d = &l->log->deliveries[i];
         if (d->token != token)
             continue;
-        // Only leased mode has replies.
+        // There are replies in leased mode, and where a queue's handlers are told how to end.
         if (d->reply != REPLY_NONE) {
             tell_attempt(l, d, ++attempt, tell, context);
             continue;

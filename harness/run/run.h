@@ -204,7 +204,7 @@ MUST_USE bool run_count_is(
 // Reads the server's time, in s since 1970, into the ledger.
 MUST_USE bool run_read_epoch(struct ledger *l, PGconn *conn, struct err *e);
 
-// Adds the collector's round trips since the last call to `trips`.
+// Adds to `trips` the collector's round trips since the last call.
 void run_count_trips(struct run *r);
 
 // Shows the progress line. begun_count: the number of faults that have begun; what: "load" or

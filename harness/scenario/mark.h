@@ -1,5 +1,5 @@
 // A mark that shows whether a scenario.yaml was written by a run of this user or came from
-// elsewhere.
+// elsewhere. `mailproof run RESULT` runs the commands in it only with the mark, or with --trust.
 //
 // A run ends the scenario.yaml of its result folder with a comment, "# mark: " and 64 hexadecimal
 // digits: the HMAC-SHA256 of the text before it. The key is made once, at random, and lies in the

@@ -61,7 +61,7 @@ static bool build_run(struct build *b, struct event *event, struct err *e)
     return true;
 }
 
-// Checks a `process` event. Gives its record the pid and the exit status of a real process.
+// Checks a `process` event. Gives its record a pid, which is made up, and the exit status.
 static bool build_process(struct build *b, struct event *event, struct err *e)
 {
     struct process_record *p = &event->process.record;
@@ -70,7 +70,8 @@ static bool build_process(struct build *b, struct event *event, struct err *e)
     if (event->first != count || event->first >= STORY_PROCESSES_MAX)
         return origin_err(&event->origin, e, "process %u is missing, or told twice; at most %u",
             count, STORY_PROCESSES_MAX);
-    // An end has no default, because a crash, a kill and a planned end are judged differently.
+    // An end has no default, because a crash, a kill (which fills `signal`) and an end that the
+    // harness asked for are judged differently.
     if (event_has(b->source, "until") && !event_has(b->source, "exit") &&
         !event_has(b->source, "signal") && !event_has(b->source, "asked"))
         return origin_err(&event->origin, e, "say how it ended: killed, 'signal N' or 'exit N'");

@@ -14,8 +14,9 @@
 
 static const double load_most = 0.8; // the highest rate that is judged, as a share of the capacity
 static const int64_t stretch_least_ns = 2 * NS_PER_S;
-static const double growth_least = 0.02; // the least growth that counts, as a share of the rate;
-                                         // a run cannot show less
+// The least growth that counts, as a share of the rate. In a stretch of seconds, random arrivals
+// alone may grow or shrink a backlog by less.
+static const double growth_least = 0.02;
 enum { BLOCKS = 10 };
 static const double student_95 = 1.860; // Student's t for 95%, one-sided, with 8 degrees of freedom
 

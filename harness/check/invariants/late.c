@@ -31,7 +31,7 @@
 struct late {
     const struct check *c;
     bool waits;        // the subject waits for open writers
-    struct spans txns; // where it waits: all transactions that were sent
+    struct spans txns; // all transactions that were sent; empty unless `waits`
 };
 
 // --- one token --------------------------------------------------------------------

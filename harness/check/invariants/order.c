@@ -194,6 +194,7 @@ void check_sequence(const struct check *c)
         check_change(c, p, d->token);
         check_rename(c, p, d);
         // A token that changed while it waited may rightly have been passed over and come later.
+        // Only check_change judges whether it was still eligible.
         if (ledger_changed_ns(l, d->token) != CLOCK_NEVER)
             continue;
         check_expiry(c, p, d->token);

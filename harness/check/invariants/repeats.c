@@ -155,7 +155,7 @@ static bool lost_turn_unconfirmed(
     const struct ledger *l = t->c->l;
     const struct line_record *line = &l->log->lines[first];
     int64_t written_ns = check_written_ns(t->c, line);
-    // When the writer wrote another line before `again`; CLOCK_NEVER: it did not.
+    // When the writer's next line was read; CLOCK_NEVER: none has come by now.
     int64_t next_ns = t->latest[line->process] != first ? confirmed_ns(l, first) : CLOCK_NEVER;
     bool returned = again->process == line->process || next_ns < check_written_ns(t->c, again);
 
@@ -302,7 +302,7 @@ static void walk_repeats(struct repeats *t)
             continue;
         uint32_t first = t->before[d->token];
         t->before[d->token] = d->line;
-        // First deliveries count as judged, so that the share is one of all deliveries.
+        // First deliveries count as judged: the judged share is a share of all deliveries.
         if (first == NO_LINE)
             judged_add(t->c->r, METRIC_DUPLICATED, 1, CAUSE_IS_NONE);
         else

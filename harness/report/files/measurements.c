@@ -44,7 +44,8 @@ static void add_tail(json_t *latency, const char *view, const struct histogram *
         object, "stddev", h->total ? real_or_null(histogram_stddev(h) / 1e6) : json_null());
 }
 
-// Adds to latency_ms, which json.c has made, and adds the stages of which a latency is made up.
+// Adds stages_ms, the stages of which a latency is made up, and adds to latency_ms, which json.c
+// has made, what is no metric.
 static void add_latency(const struct report *r, json_t *root)
 {
     const struct result *v = r->result;
