@@ -245,7 +245,7 @@ static bool on_take(struct collector *c, PGresult *r, int head, struct err *e)
         t->reread == 0 && !t->backlog && (t->asked_all_due || c->queue.policy->exclusive);
     if (saw_all && !any && !waits && !spent)
         settle_saw_nothing(c);
-    // Give the rows that were to be read again back: another collector may get a budget before us.
+    // Give back all that is not begun: another collector may get a budget for it before us.
     if (spent && t->reread > 0 && !c->queue.policy->exclusive)
         ok = ok && settle_give_back(c, e);
     if (ok && any)

@@ -20,7 +20,7 @@ enum field_type {
     FIELD_FLAGS,     // int: the bits of a list of `words`
     FIELD_QUOTED, // struct quoted_flags: a list of `words`, or a map with the evidence of each word
     FIELD_DURATION, // int64_t ns, or one of `words`
-    FIELD_SPAN,     // two int64_t ns, from and to
+    FIELD_SPAN,     // two int64_t ns: the shortest and the longest duration
     FIELD_VERB,     // const struct verb *
     FIELD_SETTINGS, // struct settings
     FIELD_ALLOW,    // struct allowance * and its size_t count
