@@ -2,11 +2,11 @@
 //
 // The adaptive window simulates one line for each of several timeouts: 0, the lower bound `least`,
 // twice `least` and so on, up to the upper bound. It uses the longest of these timeouts that is
-// still worth its wait. A timeout is worth its wait if it saves lines, compared with the next
-// shorter timeout, and each line that it saves costs less than `least` of additional waiting. At a
-// steady rate that is so if one token or more comes per `least`. For the step from 0 to `least`, a
-// saved line may cost 20 times as much. So the window takes this step, unless the rate is a
-// trickle, at which twenty lines together gain hardly one further token by the wait.
+// still worth its wait. What counts is the wait of a line's first token, the longest in the line. A
+// saved line is worth `least` of waiting: a timeout is worth its wait if, compared with the next
+// shorter one, each line that it saves costs less than that. At a steady rate that is so if one
+// token or more comes per `least`. For the step from 0 to `least`, a saved line is worth 20 times
+// as much. So the window takes this step, unless fewer than one token comes per 20 `least`.
 //
 // The window changes its timeout seldom. Long waits raise the p99, and short waits make small
 // lines, so a window that mixes both at one load is worse than a fixed pair (limit, timeout).
