@@ -97,7 +97,7 @@ static bool answer_one(struct collector *c, struct line *line, struct line_token
     return record_result(c, line, t, kinds[a->kind], a->text, e);
 }
 
-// Records an answer to a line that nobody waits for any more. It has no other effect.
+// Records an answer to a line that nobody waits for any more. The answer has no other effect.
 static bool answer_late(
     struct collector *c, const struct line *line, const struct answer *a, struct err *e)
 {

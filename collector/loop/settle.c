@@ -354,7 +354,7 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
     if (PQntuples(r) > 0)
         log_line("QUEUE", "%d %s late, because the line had ended; the first is for token %s",
             PQntuples(r), NOUN(PQntuples(r), "answer was", "answers were"), PQgetvalue(r, 0, 0));
-    // Some of these tokens may be due to be tried again at once.
+    // Some of these tokens may be due for another attempt already.
     c->take.look_at_ns = 0;
     return reread_rests(c, e);
 }

@@ -36,14 +36,15 @@ struct taking {
     bool unpaid;           // until budget_ns no row of lines.rereads can go out: none is paid for
     int expect_passed;     // how many tokens the next read is expected to pass over
     int64_t all_due_at_ns; // when all_due is set again; CLOCK_NEVER: only by take_look_at_all
-    int64_t complete_ns;   // we saw every row that came due before this time; CLOCK_NEVER: none
-    int64_t look_at_ns;    // when to look even if nothing is announced; CLOCK_NEVER: not at all
-    int64_t retry_at_ns;   // when to send a statement again that failed
-    int64_t budget_ns;     // the budget allows no token before this time
-    unsigned turns;        // how many takes made lines of waiting tokens; see QUEUE_AGED_TURN
-    int lines;             // how many lines to take at once
-    int64_t taken_ns;      // when the last take of full lines was sent
-    int reason;            // the meter of the reason why a line that is not full goes out
+    int64_t complete_ns; // we saw every row that came due before this time, and look only at later
+                         // ones; CLOCK_NEVER: we saw none
+    int64_t look_at_ns;  // when to look even if nothing is announced; CLOCK_NEVER: not at all
+    int64_t retry_at_ns; // when to send a statement again that failed
+    int64_t budget_ns;   // the budget allows no token before this time
+    unsigned turns;      // how many takes made lines of waiting tokens; see QUEUE_AGED_TURN
+    int lines;           // how many lines to take at once
+    int64_t taken_ns;    // when the last take of full lines was sent
+    int reason;          // the meter of the reason why a line that is not full goes out
 
     int64_t trips_ns[TAKE_TRIPS]; // how long the last takes took, in a ring; 0: none yet
     int trip_count;               // how many takes were timed so far

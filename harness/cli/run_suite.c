@@ -47,7 +47,8 @@ struct tally {
     struct live *live;  // NULL without --metrics
 };
 
-// Runs a scenario once. Returns false when there is no verdict, and e says why.
+// Runs a scenario once, or all trials of --every-cut and the like. Returns false when there is no
+// verdict, and e says why.
 static bool run_item(const struct scenario *s, const struct options *o,
     const struct run_options *how, struct tally *t, struct run_outcome *outcome, struct err *e)
 {

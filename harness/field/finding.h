@@ -44,7 +44,7 @@ struct field_finding {
     char *quote, *url; // the promise that the defect breaks: words of the documentation, and their
                        // address
     char *seen;        // in how many runs the bad subjects showed it, when, on which server
-    char *control;     // in how many runs the control showed it
+    char *control;     // in how many runs the control showed it; without `good`, also what it was
     char *workaround;
     char *text; // the Markdown after the front matter
 };

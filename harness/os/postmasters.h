@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-// Notes in the folder that this postmaster was started for it.
+// Notes in a run's folder that this postmaster was started for the run.
 MUST_USE bool postmasters_note(const char *dir, pid_t pid, struct err *e);
 
 // Removes the shared memory that a noted postmaster left. Call this after the postmaster and its

@@ -59,7 +59,7 @@ struct suite {
     struct progress shown; // progress of the running scenario
     int64_t run_began_ns;
     struct buf text;       // text of one drawing of the table
-    size_t drawn;          // number of lines that are on the terminal
+    size_t drawn;          // number of the live table's lines on the terminal; 0: it is not there
     unsigned short *width; // owned; width in columns of each of these lines
 };
 

@@ -95,7 +95,7 @@ enum verb_hits {
     HITS_SESSIONS,
     HITS_PROCESS, // the collector's process
     HITS_READER,
-    HITS_SENDER,  // the fault needs collector.dequeue: leased
+    HITS_SENDER,  // played by the harness, with collector.dequeue: leased
     HITS_NETWORK, // between the collector and the server
     HITS_SERVER,
     HITS_HOST, // the machine of the server and the collectors

@@ -92,8 +92,8 @@ static void check_stretch(const struct behind *t, double rate, int64_t from_ns, 
         return;
     judged_add(t->c->r, METRIC_FALLS_BEHIND, (double)(until_ns - from_ns) / 1e9, CAUSE_IS_NONE);
     struct slope slope = slope_of(&t->backlog, from_ns, until_ns);
-    // Less growth than this may come from batches and random arrivals: at four fifths of the
-    // capacity, random arrivals make queues that last.
+    // Less growth than this may come from batches and random arrivals: at the highest rate that is
+    // judged (load_most), random arrivals make queues that last.
     double noise = 3.0 * s->batch_limit + 3 * sqrt(rate);
     if (slope.least_per_s <= 0 || slope.per_s < growth_least * rate || slope.growth < noise)
         return;

@@ -289,13 +289,13 @@ void check_fill(const struct check *c)
     leased_read(&f.leased, s);
     if (waits)
         spans_make(&f.txns, c->l);
-    bool full = shows_full(c), brief = shows_short(&f);
+    bool full = shows_full(c), any_short = shows_short(&f);
     // A run that can show neither case needs no list.
-    if (full || brief)
+    if (full || any_short)
         list_tokens(&f);
     if (full)
         check_full(&f);
-    if (brief)
+    if (any_short)
         check_short(&f);
     free(f.txns.items);
     free(f.order);

@@ -120,7 +120,7 @@ struct row {
     struct stored run;
     const char *folder; // borrowed
     bool newest;        // the scenario's newest run
-    size_t place;       // 0 for the newest run of all
+    size_t place;       // rank by time: 0 for the newest run of all
 };
 
 // Puts a row of the index: a link to the run's page, which is relative to `dir`, and its results.
