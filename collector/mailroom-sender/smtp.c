@@ -12,9 +12,10 @@
 struct smtp {
     const struct settings *settings; // borrowed
     CURL *easy;
-    struct buf body;               // the text of the mail in hand
-    struct buf mail;               // all of that mail, with its header
-    size_t sent;                   // bytes of `mail` that libcurl has taken
+    struct buf body; // the text of the mail in hand
+    struct buf mail; // all of that mail, with its header
+    size_t sent;     // bytes of `mail` that libcurl has taken
+    // Of the transfer of the mail in hand:
     bool quitting;                 // libcurl has sent QUIT
     char command[16];              // the last command before QUIT, without its arguments
     char said[256];                // the server's last line before QUIT

@@ -12,8 +12,8 @@ struct reader {
     char *key;         // key of the map entry whose value comes next
     struct origin key_origin;
     size_t depth;
-    size_t documents;
-    bool done;
+    size_t documents; // number of documents that have begun; a second one is an error
+    bool at_end;      // the whole text was read
 };
 
 static bool take_event(struct reader *r, const yaml_event_t *event, struct err *e);
@@ -31,7 +31,7 @@ bool parse_yaml(
     // Otherwise libyaml would guess, and take a file that begins with certain bytes for UTF-16.
     yaml_parser_set_encoding(&r.yaml, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&r.yaml, (const unsigned char *)text, len);
-    while (!r.done) {
+    while (!r.at_end) {
         yaml_event_t event;
 
         if (!yaml_parser_parse(&r.yaml, &event)) {
@@ -252,7 +252,7 @@ static bool take_event(struct reader *r, const yaml_event_t *event, struct err *
             return origin_err(&at, e, "a second document starts here; a file holds one scenario");
         return true;
     case YAML_STREAM_END_EVENT:
-        r->done = true;
+        r->at_end = true;
         at = origin_at(r, (yaml_mark_t){0});
         return r->root || origin_err(&at, e, "there is nothing in it");
     // The other events, such as the end of a document, carry no value.

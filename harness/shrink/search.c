@@ -43,23 +43,14 @@ static struct tried *find_or_add_tried(struct search *s, uint64_t hash)
     return &s->tried[s->tried_count++];
 }
 
-// True when the candidate fails in one of its remaining tries. A candidate that failed partly
-// counts as failing, but is tried once more, because a run that fails in full shows more.
+// True when the candidate fails in one of its remaining tries.
 static bool candidate_fails(struct search *s, const struct sketch *candidate, struct tried *t)
 {
-    int partly = 0;
-
-    while (!s->stopped && (t->passes < s->tries || partly == 1)) {
+    while (!s->stopped && t->passes < s->tries) {
         switch (s->oracle.ask(s->oracle.context, candidate)) {
         case ANSWER_FAILS:
             return true;
-        case ANSWER_PARTLY:
-            if (++partly == 2)
-                return true;
-            break;
         case ANSWER_PASSES:
-            if (partly)
-                return true;
             t->passes++;
             break;
         // The candidate cannot be run at all, so it must never be tried again.
@@ -71,7 +62,7 @@ static bool candidate_fails(struct search *s, const struct sketch *candidate, st
             break;
         }
     }
-    return partly > 0;
+    return false;
 }
 
 bool search_attempt(struct search *s, struct sketch *candidate)
@@ -127,7 +118,7 @@ static struct confirmation ask_again(struct search *s, const struct sketch *k, i
         enum answer answer = s->oracle.ask(s->oracle.context, k);
         s->stopped = answer == ANSWER_STOP;
         c.asked += !s->stopped;
-        c.failed += answer == ANSWER_FAILS || answer == ANSWER_PARTLY;
+        c.failed += answer == ANSWER_FAILS;
     }
     return c;
 }

@@ -88,8 +88,7 @@ void sketch_apply(const struct sketch *k, const struct whole *w, struct scenario
 
 enum answer {
     ANSWER_PASSES,     // the candidate did not break what the search is for
-    ANSWER_FAILS,      // the candidate broke all that the whole scenario broke
-    ANSWER_PARTLY,     // the candidate broke what the search is for, but not all that the whole did
+    ANSWER_FAILS,      // the candidate broke what the search is for
     ANSWER_IMPOSSIBLE, // the candidate is no valid scenario; it is never asked again
     ANSWER_STOP,       // the search must end, because no time is left, it was interrupted, or
                        // nothing can be run

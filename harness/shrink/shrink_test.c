@@ -328,25 +328,6 @@ static void a_failure_counts_when_the_time_ends_the_confirmation(void **state)
     assert_int_equal(c.asked, 2);
 }
 
-static enum answer partly(void *context, const struct sketch *k)
-{
-    struct fixture *f = context;
-
-    f->asked++;
-    return !k->faults[7] ? ANSWER_PASSES : seconds(f, k) < 5 ? ANSWER_PARTLY : ANSWER_IMPOSSIBLE;
-}
-
-static void a_partial_failure_counts_when_no_full_one_is_found(void **state)
-{
-    struct fixture *f = *state;
-    struct oracle oracle = {partly, f};
-
-    search_init(&f->search, &f->whole, &oracle);
-    search_run(&f->search);
-    assert_int_equal(sketch_fault_count(search_best(&f->search), &f->whole), 1);
-    assert_true(seconds(f, search_best(&f->search)) < 0.3);
-}
-
 // --- the sketch -------------------------------------------------------------------------
 
 static void apply(struct fixture *f, const struct sketch *k, struct scenario *s)
@@ -439,7 +420,6 @@ int main(void)
         TEST(a_sure_failure_is_better_than_the_smallest),
         TEST(a_failure_that_never_repeats_counts_once),
         TEST(a_failure_counts_when_the_time_ends_the_confirmation),
-        TEST(a_partial_failure_counts_when_no_full_one_is_found),
         TEST(a_sketch_becomes_a_scenario_that_reads_back),
         TEST(a_phase_can_go_between_others),
     };

@@ -21,8 +21,9 @@ struct tune_pair {
     struct tune_cost cost;   // medians over the pair's runs
     struct precision judged; // precision of the objective's metric, or of latency.p99
     size_t runs, inconclusive;
-    const char *state;                           // state in the schedule, in the words of
-                                                 // schedule_state_name; NULL when it was simulated
+    const char *state;                           // whether more runs are needed, in the words of
+                                                 // schedule_state_name, such as "precise enough";
+                                                 // NULL when the pair was simulated
     double model_p50_ms, model_tokens_per_batch; // figures of the model; NAN: no model
     double model_p50_off, model_tokens_off;      // relative errors of the model (0.1: 10% too
                                                  // high); NAN: no model
