@@ -308,10 +308,12 @@ static size_t plan_row(struct field_run *f, size_t row, int rounds)
     return left;
 }
 
-// Counts the planned runs of installed subjects, and forecasts those without a stored answer.
+// Counts the planned runs of installed subjects, which are rounds of the paced run and questions,
+// and forecasts those without a stored answer.
 static void plan_runs(struct field_run *f)
 {
-    // --verdicts wants no speeds, so its only round is the one that finds the pace.
+    // The first round finds the pace. The speeds are medians of all rounds; --quick measures them
+    // in one, and --verdicts wants none.
     const bool one_round = f->options->field.quick || f->options->field.verdicts;
     struct forecast forecast = {0};
     size_t left = 0;

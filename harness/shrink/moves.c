@@ -12,7 +12,7 @@
 static const int64_t shortest_ns = 200 * NS_PER_MS; // shortest load that is tried
 static const int halvings_max = 10;                 // most times that the rates are halved
 
-// --- a shorter load ---------------------------------------------------------------------
+// --- a shorter load: parts of it, then without whole phases -----------------------------
 
 // Tries a part of the remaining load: length_ns of it, beginning at from_ns or as near to that as
 // there is room. True when this part fails.
