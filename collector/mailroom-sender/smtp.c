@@ -15,7 +15,7 @@ struct smtp {
     struct buf body; // the text of the mail in hand
     struct buf mail; // all of that mail, with its header
     size_t sent;     // bytes of `mail` that libcurl has taken
-    // Of the transfer of the mail in hand:
+    // transfer_mail clears these for each mail:
     bool quitting;                 // libcurl has sent QUIT
     char command[16];              // the last command before QUIT, without its arguments
     char said[256];                // the server's last line before QUIT

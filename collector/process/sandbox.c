@@ -82,7 +82,7 @@ static const struct rule allowed[] = {
     CALL(rt_sigaction), CALL(sigaction), CALL(rt_sigprocmask), CALL(sigprocmask),
     CALL(rt_sigreturn), CALL(sigreturn), CALL(sigaltstack), CALL(exit), CALL(exit_group),
     CALL_IF(kill, IS(1, 0)), // asks whether the holder of a queue lives
-    // Who and where we are. With 0 as argument 2, prlimit64 only reads a limit.
+    // These tell who and where we are. With 0 as argument 2, prlimit64 only reads a limit.
     CALL(getpid), CALL(getppid), CALL(gettid), CALL(getpgrp), CALL(getpgid), CALL(getuid),
     CALL(getuid32), CALL(geteuid), CALL(geteuid32), CALL(getgid), CALL(getgid32), CALL(getegid),
     CALL(getegid32), CALL(getresuid), CALL(getresuid32), CALL(getresgid), CALL(getresgid32),

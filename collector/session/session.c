@@ -412,7 +412,7 @@ enum session_remedy session_remedy(const char *sqlstate)
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (strncmp(sqlstate, table[i].prefix, strlen(table[i].prefix)) == 0)
             return table[i].remedy;
-    // Whatever the table does not name, such as a shutdown (57P01) or a read-only server (25006).
+    // The table leaves the rest, such as a shutdown (57P01) or a read-only server (25006).
     return REMEDY_RECONNECT;
 }
 

@@ -3,7 +3,7 @@
 // A test needs five runs a side at least. Ten runs a side find a difference of a quarter on a
 // machine whose runs differ by a tenth.
 //
-// Of the false alarms that compare.h allows, half may come from correctness, half from speed.
+// Correctness may raise half of the false alarms that compare.h allows, speed the other half.
 // compare_test.c proves this by a thousand simulated series for each claim.
 //
 // Correctness comes first, as rates of runs. 10 failed runs of 10 are worse than 1 of 10; 1 of 10

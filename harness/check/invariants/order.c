@@ -23,7 +23,7 @@ struct youngest {
     uint32_t token;
 };
 
-// What the checks of this file need to know of the lines that one process has written so far.
+// The checks of this file need this of the lines that one process has written so far.
 struct past {
     int64_t empty_ns[3]; // when the reader last found the pipe empty before it read this line,
                          // the line before, and the one before that; at first, the process's start
