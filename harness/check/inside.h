@@ -94,8 +94,10 @@ int64_t check_term_ns(const struct check *c, const struct process_record *p);
 // program: it is this plus the signal's number.
 enum { check_by_signal = 128 };
 
-// The exit code by which a collector says that its last line is unconfirmed.
-enum { check_unconfirmed = 75 };
+// The exit codes by which a collector that was asked to end says that its last line is unconfirmed,
+// and that it failed. It may fail because of a fault, and then it could not confirm the line,
+// either.
+enum { check_unconfirmed = 75, check_failed = 70 };
 
 // Returns the first fault that was at work on an instance between two times, other than one that
 // asks a process to end. CAUSE_NONE: there was none.

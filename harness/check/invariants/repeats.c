@@ -6,10 +6,10 @@
 //
 // A repeated delivery needs a cause of its own:
 // - A death: `first` is the last line of a process that died before `again` was read. A process
-//   that ended by itself at TERM gives a cause only with exit code 75, which says that its last
-//   line is not confirmed, and only if, since `first` was written, a fault hit this instance, a
-//   stall lasted, or others kept the processors away. The harness sees a death up to slack after it
-//   happened.
+//   that ended by itself at TERM gives a cause only with exit code 75 or 70, by which it says that
+//   its last line is not confirmed or that it failed, and only if, since `first` was written, a
+//   fault hit this instance, a stall lasted, or others kept the processors away. The harness sees a
+//   death up to slack after it happened.
 // - A lost turn, with several collectors: `first` is the last line of a collector that lost its
 //   turn, and another wrote `again`. The collector may even have returned and written more, if
 //   another one that may have taken `first` over died meanwhile.
@@ -86,14 +86,15 @@ static bool takes_turn(const struct check *c, const struct strike *away)
 // --- causes -----------------------------------------------------------------------
 
 // True when a writer that ended by itself at TERM may have left its last line unconfirmed: it says
-// so by exit code 75, and between the line and its end a fault hit its instance, a stall of any
-// length lasted, or others kept the processors from it.
+// by its exit code that it did or that it failed, and between the line and its end a fault hit its
+// instance, a stall of any length lasted, or others kept the processors from it.
 static bool ended_unconfirmed(
     const struct check *c, const struct process_record *p, const struct line_record *line)
 {
     int64_t written_ns = check_written_ns(c, line);
+    int code = WEXITSTATUS(p->status);
 
-    return WEXITSTATUS(p->status) == check_unconfirmed &&
+    return (code == check_unconfirmed || code == check_failed) &&
            check_kept_by(c, line->process, written_ns, p->ended_ns, 0,
                check_ending_disturbed(c, p->instance, written_ns, p->ended_ns))
                    .kind != CAUSE_NONE;

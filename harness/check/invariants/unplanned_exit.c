@@ -92,7 +92,7 @@ struct cause check_ending_disturbed(
 // queue's consumer ends.
 static bool is_wrong_code(const struct check *c, const struct process_record *p)
 {
-    enum { CONFIRMED = 0, INTERNAL = 70 };
+    enum { CONFIRMED = 0 };
     int64_t asked_ns = check_term_ns(c, p);
 
     if (scenario_is_queue(c->l->scenario) || asked_ns == CLOCK_NEVER || !WIFEXITED(p->status))
@@ -104,8 +104,7 @@ static bool is_wrong_code(const struct check *c, const struct process_record *p)
     case check_by_signal + SIGKILL:
     case check_by_signal + SIGPIPE:
         return false;
-    // A collector that fails because of a fault ends with this code, even at TERM.
-    case INTERNAL:
+    case check_failed:
         return check_ending_disturbed(c, p->instance, asked_ns, p->ended_ns).kind == CAUSE_NONE &&
                !is_cut_off(c, p);
     // A runtime that loses its output may end as it likes.
