@@ -111,6 +111,7 @@ static bool obey_control(void *arg, const char *line, struct buf *answer)
 struct input {
     char text[INPUT_MAX];
     size_t len;
+    bool too_long; // the beginning did not fit, and was dropped
     bool ended;
 };
 
@@ -125,19 +126,22 @@ static bool read_orders(struct console *c, struct input *in)
     if (n <= 0) {
         in->ended = n == 0 || (errno != EINTR && errno != EAGAIN);
         // The last line may lack its newline.
-        return !in->ended || in->len == 0 || obey_line(c, in->text);
+        return !in->ended || in->len == 0 || in->too_long || obey_line(c, in->text);
     }
     in->len += (size_t)n;
     in->text[in->len] = '\0';
     while (go_on && (newline = strchr(in->text, '\n'))) {
         *newline = '\0';
-        go_on = obey_line(c, in->text);
+        go_on = in->too_long || obey_line(c, in->text);
+        in->too_long = false;
         in->len -= (size_t)(newline + 1 - in->text);
         memmove(in->text, newline + 1, in->len + 1);
     }
     // The buffer is full without a newline, so there is no room for the rest of the line.
     if (in->len == sizeof in->text - 1) {
-        fputs("mailproof proxy: an order is too long\n", stderr);
+        if (!in->too_long)
+            fputs("mailproof proxy: an order is too long\n", stderr);
+        in->too_long = true;
         in->len = 0;
     }
     return go_on;

@@ -127,8 +127,11 @@ obeys_orders()
     wait "$psql_pid" || failed "what was withheld did not arrive"
     echo nonsense >&3
     wait_for "unknown order 'nonsense'"
+    { head -c 9000 /dev/zero | tr '\0' x; echo; } >&3
+    wait_for 'an order is too long'
     echo 'half-open to-client for 100ms' >&3
     wait_for '^[0-9.]* s  half-open is over'
+    [ "$(grep -c 'order' "$server_dir/orders.log")" = 2 ] || failed "the rest of a long order was an order"
     quit
 }
 
