@@ -113,6 +113,9 @@ static int tell_failure(const struct scenario *s, const struct err *e, struct bu
         printf("%s: skipped: %s\n", s->name, e->text);
         return EXIT_OK;
     }
+    // A report that failed may have added the run's suite before. Each run has one suite.
+    if (junit)
+        buf_clear(junit);
     report_junit_failed(s->name, e->text, junit);
     fprintf(stderr, "mailproof: %s: %s\n", s->name, e->text);
     // After a signal, run_each returns the exit code for the signal.
