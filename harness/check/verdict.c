@@ -33,13 +33,7 @@
 // vanished.
 static uint64_t tolerated(const struct result *r, const struct ledger *l, enum metric_id id)
 {
-    uint64_t most = 0;
-
-    for (size_t i = 0; i < l->scenario->allow_count; i++) {
-        const struct allowance *a = &l->scenario->allow[i];
-        if (strcmp(a->invariant, metrics[id].name) == 0 && (uint64_t)a->most > most)
-            most = (uint64_t)a->most;
-    }
+    uint64_t most = scenario_tolerates(l->scenario, metrics[id].name);
     uint64_t left = (uint64_t)r->values[METRIC_LEFT_BEHIND];
     return id == METRIC_VANISHED && left < most && check_failovers_known(l) ? left : most;
 }

@@ -236,6 +236,16 @@ bool scenario_is_queue(const struct scenario *s)
     return s->collector.subject && strcmp(s->collector.subject, SUBJECT_MAILROOM) != 0;
 }
 
+uint64_t scenario_tolerates(const struct scenario *s, const char *invariant)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < s->allow_count; i++)
+        if (strcmp(s->allow[i].invariant, invariant) == 0)
+            most = clock_max(most, s->allow[i].most);
+    return (uint64_t)most;
+}
+
 bool scenario_sender_deviates(const struct scenario_sender *s)
 {
     return s->error > 0 || s->permanent > 0 || s->hang > 0 || s->twice > 0 || s->wrong > 0 ||

@@ -278,6 +278,9 @@ bool scenario_has_tag(const struct scenario *s, const char *tag);
 // True when the subject is a queue and not a collector of mail lines.
 bool scenario_is_queue(const struct scenario *s);
 
+// Returns how many cases of this invariant `allow` tolerates.
+uint64_t scenario_tolerates(const struct scenario *s, const char *invariant);
+
 // True when the sender does anything but answer each token at once with a success.
 bool scenario_sender_deviates(const struct scenario_sender *s);
 

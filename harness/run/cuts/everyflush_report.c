@@ -58,13 +58,28 @@ static unsigned count_in(const struct failure *kind, const struct flush_trial_re
     return r->repaired ? 0 : kind->count(r);
 }
 
-static bool is_bad(const struct flush_trial_result *r)
+// True when the state has the failure more often than the scenario's `allow` tolerates.
+static bool is_intolerable(
+    const struct flushes *f, const struct failure *kind, const struct flush_trial_result *r)
 {
-    unsigned count = 0;
+    return count_in(kind, r) > scenario_tolerates(f->setting.scenario, kind->name);
+}
 
+// True when some state has more of the failure than is tolerated.
+static bool is_kind_intolerable(const struct flushes *f, const struct failure *kind)
+{
+    for (uint64_t i = 0; i < f->count; i++)
+        if (is_intolerable(f, kind, &f->results[i]))
+            return true;
+    return false;
+}
+
+static bool is_bad(const struct flushes *f, const struct flush_trial_result *r)
+{
     for (size_t k = 0; k < FAILURES; k++)
-        count += count_in(&failures[k], r);
-    return count > 0;
+        if (is_intolerable(f, &failures[k], r))
+            return true;
+    return false;
 }
 
 // Returns the number of states that have the failure; *sum gets the number of cases in all states.
@@ -126,7 +141,7 @@ static void print_failed_states(const struct flushes *f)
 {
     for (uint64_t i = 0, shown = 0; i < f->count && shown < STATES_SHOWN; i++) {
         const struct flush_trial_result *r = &f->results[i];
-        if (!is_bad(r))
+        if (!is_bad(f, r))
             continue;
         printf(
             "  flush %" PRIu64 "%s:", i + 1, r->second_cut_flush ? " and one of the recovery" : "");
@@ -208,24 +223,22 @@ static bool add_suite(const struct flushes *f, struct err *e)
     struct buf *out = f->options->suites, command;
     // One test for each kind of failure, because the number of states differs from run to run.
     struct junit_counts counts = {.tests = (int)FAILURES};
-    uint64_t states[FAILURES], sum;
 
-    for (size_t k = 0; k < FAILURES; k++) {
-        states[k] = count_states(f, &failures[k], &sum);
-        counts.failures += states[k] > 0;
-    }
+    for (size_t k = 0; k < FAILURES; k++)
+        counts.failures += is_kind_intolerable(f, &failures[k]);
     buf_init(&command, 1 << 16);
     buf_append_str(&command, "repeat: ");
     append_repeat(f, &command);
     junit_open(name, &counts, (double)f->took_ns / 1e9, out);
     for (size_t k = 0; k < FAILURES; k++) {
         char message[120];
-        snprintf(message, sizeof message, "in %" PRIu64 " of %" PRIu64 " states: %s", states[k],
+        uint64_t sum, states = count_states(f, &failures[k], &sum);
+        snprintf(message, sizeof message, "in %" PRIu64 " of %" PRIu64 " states: %s", states,
             f->count, failures[k].help);
         junit_case(name,
             &(struct junit_case){.kind = "flush",
                 .name = failures[k].name,
-                .trouble = states[k] ? "failure" : NULL,
+                .trouble = is_kind_intolerable(f, &failures[k]) ? "failure" : NULL,
                 .message = message,
                 .text = buf_str(&command)},
             out);
@@ -237,10 +250,9 @@ static bool add_suite(const struct flushes *f, struct err *e)
 bool everyflush_report(struct flushes *f, struct run_outcome *outcome, struct err *e)
 {
     outcome->verdict = VERDICT_PASS;
-    for (uint64_t i = 0; i < f->count; i++) {
-        if (is_bad(&f->results[i]))
+    for (size_t k = 0; k < FAILURES; k++)
+        if (is_kind_intolerable(f, &failures[k]))
             outcome->verdict = VERDICT_VIOLATED;
-    }
     // The outcome names the folder even if a file cannot be written.
     snprintf(outcome->folder, sizeof outcome->folder, "%s", f->folder.path);
     if (!write_states(f, e) || !folder_copy_log(&f->folder, f->server.log_path, 0, e) ||
