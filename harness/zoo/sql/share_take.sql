@@ -5,12 +5,13 @@
 -- which become free if they die, or transactions are open.
 --
 -- $1 our number | $2 rows at most | $3 whether to claim | $4 tokens at most, $5 at least
--- $6 defect steals: takes claimed tokens, too | $7 queue
+-- $6 defect steals: takes claimed tokens, too; only whole batches, because a short line would make
+-- the tokens behind it late | $7 queue
 WITH cursor AS MATERIALIZED (
     SELECT last_xid, last_seq FROM jobs WHERE job_type = $7::job_type
 ), free AS MATERIALIZED (
     SELECT n, owner, tokens FROM deliveries
-    WHERE owner = 0 OR ($6::boolean AND owner <> $1::bigint)
+    WHERE owner = 0 OR ($6::boolean AND owner <> $1::bigint AND cardinality(tokens) >= $4::int)
     ORDER BY n
     LIMIT $2::int
     FOR UPDATE SKIP LOCKED
