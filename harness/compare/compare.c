@@ -40,22 +40,6 @@ static bool is_timing(enum metric_id id)
     return metrics[id].traits & TRAIT_TIME;
 }
 
-bool compare_broke_more_than_timing(const struct stored *run)
-{
-    bool timing = false;
-
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        if (!run->broken[id])
-            continue;
-        if (!is_timing(id))
-            return true;
-        timing = true;
-    }
-    // Without any broken invariant, the run missed an expectation of its scenario, or its collector
-    // could not be kept running.
-    return run->verdict == VERDICT_VIOLATED && !timing;
-}
-
 // The table of metrics lists the invariants by their importance to users.
 enum metric_id compare_worst(const struct stored *run)
 {
@@ -66,6 +50,15 @@ enum metric_id compare_worst(const struct stored *run)
             worst = id;
     }
     return worst;
+}
+
+bool compare_broke_more_than_timing(const struct stored *run)
+{
+    const enum metric_id worst = compare_worst(run);
+
+    // Without any broken invariant, the run missed an expectation of its scenario, or its collector
+    // could not be kept running.
+    return worst == METRIC_COUNT ? run->verdict == VERDICT_VIOLATED : !is_timing(worst);
 }
 
 const char *compare_failure_name(int failure)
