@@ -245,15 +245,6 @@ static bool compare_speed(struct comparison *c, struct err *e)
     return ok;
 }
 
-static bool has_row_with(const struct comparison *c, enum change change)
-{
-    for (size_t i = 0; i < c->row_count; i++) {
-        if (c->rows[i].change == change)
-            return true;
-    }
-    return false;
-}
-
 // True when the row is unknown, and its interval reaches beyond the margin on the worse side.
 static bool may_be_worse(const struct compared *row, double margin)
 {
@@ -263,29 +254,26 @@ static bool may_be_worse(const struct compared *row, double margin)
     return row->change == CHANGE_UNKNOWN && !ruled_out;
 }
 
-static bool any_may_be_worse(const struct comparison *c)
-{
-    for (size_t i = 0; i < c->row_count; i++) {
-        if (may_be_worse(&c->rows[i], c->margin))
-            return true;
-    }
-    return false;
-}
-
 // Combines the rows. If one metric is slower, the whole is slower, because somebody relies on that
 // metric.
 static enum change judge_overall(const struct comparison *c)
 {
+    bool has[CHANGE_UNKNOWN + 1] = {false}, any_may_be_worse = false;
+
+    for (size_t i = 0; i < c->row_count; i++) {
+        has[c->rows[i].change] = true;
+        any_may_be_worse = any_may_be_worse || may_be_worse(&c->rows[i], c->margin);
+    }
     if (c->correctness == CHANGE_WORSE || c->correctness == CHANGE_BETTER)
         return c->correctness;
-    if (has_row_with(c, CHANGE_WORSE))
+    if (has[CHANGE_WORSE])
         return CHANGE_WORSE;
     // "Better" must not hide that something else may be worse.
-    if (c->correctness == CHANGE_UNKNOWN || c->row_count == 0 || any_may_be_worse(c))
+    if (c->correctness == CHANGE_UNKNOWN || c->row_count == 0 || any_may_be_worse)
         return CHANGE_UNKNOWN;
-    if (has_row_with(c, CHANGE_BETTER))
+    if (has[CHANGE_BETTER])
         return CHANGE_BETTER;
-    return has_row_with(c, CHANGE_UNKNOWN) ? CHANGE_UNKNOWN : CHANGE_NONE;
+    return has[CHANGE_UNKNOWN] ? CHANGE_UNKNOWN : CHANGE_NONE;
 }
 
 bool compare_sides(struct comparison *c, const struct side *base, const struct side *new,
