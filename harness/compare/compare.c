@@ -190,17 +190,6 @@ static double known_median(const struct failed *side, double *values)
                                                              : INFINITY;
 }
 
-// Counts the judged metrics that every run of both sides has. `values` has room for the values of
-// the larger side; what is left in it is not used.
-static size_t count_measured(const struct comparison *c, double *values)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < JUDGED; i++)
-        count += fill_values(c->base, i, values) && fill_values(c->new, i, values);
-    return count;
-}
-
 // Adds the row of judged metric number i. A metric that some run lacks gets no row, which is no
 // error. `base` and `new` have room for the values of each side. Differences with a p-value above
 // `alpha` may be chance.
@@ -228,10 +217,11 @@ static bool compare_speed(struct comparison *c, struct err *e)
 {
     double *base FREED_BY(memory_free) = memory_zeroed(c->base->count, sizeof *base);
     double *new FREED_BY(memory_free) = memory_zeroed(c->new->count, sizeof *new);
+    size_t measured = 0; // number of judged metrics that every run of both sides has
     bool ok = true;
-    // count_measured needs room for the values of the larger side.
-    double *room = c->base->count > c->new->count ? base : new;
-    size_t measured = count_measured(c, room);
+
+    for (size_t i = 0; i < JUDGED; i++)
+        measured += fill_values(c->base, i, base) && fill_values(c->new, i, new);
     // FALSE_ALARMS is divided among the rows that are really judged, so a scenario with few metrics
     // keeps the sharper test. Each test is two-sided: half of its share falls to worse, half to
     // better. So half of the false alarms is left for correctness (fails_more).
