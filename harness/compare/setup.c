@@ -94,16 +94,6 @@ static struct entries read_entries(const char *text, size_t len)
     return all;
 }
 
-// Appends the `found`-th difference, unless that is beyond those that are shown. NULL for a value:
-// that side lacks the key.
-static void tell_difference(
-    struct buf *out, size_t found, const char *key, const char *a, const char *b)
-{
-    if (found <= DIFFERENCES_SHOWN)
-        buf_printf(out, "%s%s: %s in base, %s in new", found > 1 ? "; " : "", key,
-            a ? a : "not there", b ? b : "not there");
-}
-
 size_t setup_differences(
     const char *base, size_t base_len, const char *new, size_t new_len, struct buf *out)
 {
@@ -119,9 +109,11 @@ size_t setup_differences(
         const struct entry *in_b = order >= 0 ? &b.items[j] : NULL;
         const struct entry *either = in_a ? in_a : in_b;
         assert(either);
-        if (!in_a || !in_b || strcmp(in_a->value, in_b->value) != 0)
-            tell_difference(
-                out, ++found, either->key, in_a ? in_a->value : NULL, in_b ? in_b->value : NULL);
+        bool differs = !in_a || !in_b || strcmp(in_a->value, in_b->value) != 0;
+        found += differs;
+        if (differs && found <= DIFFERENCES_SHOWN)
+            buf_printf(out, "%s%s: %s in base, %s in new", found > 1 ? "; " : "", either->key,
+                in_a ? in_a->value : "not there", in_b ? in_b->value : "not there");
         i += order <= 0;
         j += order >= 0;
     }
