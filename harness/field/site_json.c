@@ -302,24 +302,6 @@ static json_t *findings_json(struct err *e)
     return NULL;
 }
 
-static bool has_broken(const struct grid *g)
-{
-    bool broken = false;
-
-    for (size_t i = 0; i < g->row_count; i++)
-        broken = broken || count_marks(g, &g->rows[i], CELL_BROKEN) > 0;
-    return broken;
-}
-
-static bool has_asked(const struct grid *g)
-{
-    for (size_t i = 0; i < g->row_count; i++) {
-        if (count_asked(g, &g->rows[i]) > 0)
-            return true;
-    }
-    return false;
-}
-
 // Returns the titles of the columns from `from` up to, but not including, `to`.
 static json_t *titles_json(const struct grid *g, size_t from, size_t to)
 {
@@ -349,8 +331,11 @@ json_t *site_json(const struct grid *g, struct err *e)
     if (!findings)
         return NULL;
     json_t *subjects = json_array(), *own = json_array(), *absent = json_array();
+    bool broken = false, asked = false; // in any row
     for (size_t i = 0; i < g->row_count; i++) {
         const struct grid_row *r = &g->rows[i];
+        broken = broken || count_marks(g, r, CELL_BROKEN) > 0;
+        asked = asked || count_asked(g, r) > 0;
         if (r->absent[0])
             json_array_append_new(absent, json_pack("{s:s}", "why", r->absent));
         else
@@ -362,7 +347,7 @@ json_t *site_json(const struct grid *g, struct err *e)
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:O}",
         "schema", 1, "made", g->when, "day", g->until[0] ? g->until : g->when, "program",
         g->program, "postgres", g->postgres, "machine", g->machine, "speeds_measured",
-        has_speeds(g), "broken", has_broken(g), "asked", has_asked(g), "few",
+        has_speeds(g), "broken", broken, "asked", asked, "few",
         json_array_size(subjects) + json_array_size(own) <= CARDS_MAX, "unsent",
         has_unsent(findings), "columns", titles_json(g, 0, verdicts), "speed_columns",
         titles_json(g, verdicts, g->columns), "subjects", subjects, "own", own, "absent", absent,
