@@ -63,12 +63,6 @@ const char *finding_state_text(int state)
     return states[state].name;
 }
 
-bool finding_path(
-    const struct field_finding *f, const char *name, char path[PATH_MAX], struct err *e)
-{
-    return path_join(path, f->dir, name, e);
-}
-
 // Parses FINDING.md: the front matter, between two lines of three dashes, and the text after it.
 static bool parse_finding(
     struct field_finding *f, const char *path, const char *text, struct err *e)

@@ -61,7 +61,3 @@ void finding_ids_free(char **ids);
 
 // Returns the word of a state, such as "reported".
 const char *finding_state_text(int state);
-
-// Writes the path of a file in the finding's folder, or of a subject that is named relative to it.
-MUST_USE bool finding_path(
-    const struct field_finding *f, const char *name, char path[PATH_MAX], struct err *e);

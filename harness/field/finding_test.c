@@ -5,6 +5,7 @@
 
 #include <strings.h>
 
+#include "os/paths.h"
 #include "scenario/scenario.h"
 #include "subject/manifest.h"
 
@@ -14,7 +15,7 @@ static void check_subjects(const struct field_finding *f, char *const *names)
         char path[PATH_MAX];
         struct manifest m = {0};
         struct err e = {0};
-        if (!finding_path(f, *names, path, &e) || !manifest_load(&m, path, &e))
+        if (!path_join(path, f->dir, *names, &e) || !manifest_load(&m, path, &e))
             fail_msg("%s: %s", f->id, e.text);
         // What breaks must be judged: the subject makes the promise.
         assert_int_not_equal(m.promises.flags, 0);
@@ -34,7 +35,7 @@ static void ours_can_be_repeated(void **state)
         struct field_finding f;
         struct scenario s = {0};
         char path[PATH_MAX];
-        if (!finding_load(&f, *id, &e) || !finding_path(&f, "scenario.yaml", path, &e) ||
+        if (!finding_load(&f, *id, &e) || !path_join(path, f.dir, "scenario.yaml", &e) ||
             !scenario_load(&s, path, &(struct overrides){0}, &e))
             fail_msg("%s: %s", *id, e.text);
         assert_true(s.name && strcasecmp(s.name, f.id) == 0);

@@ -234,7 +234,7 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
 
     own.run.subject = subject;
     snprintf(own.seed, sizeof own.seed, "seed=%d", seed);
-    bool ok = finding_path(f, "scenario.yaml", path, e) && subjects_sets(&sets, &own, e);
+    bool ok = path_join(path, f->dir, "scenario.yaml", e) && subjects_sets(&sets, &own, e);
     sets.overrides.trust = TRUST_ALL; // findings come with the program
     ok = ok && scenario_load(&s, path, &sets.overrides, e);
     if (ok)
@@ -268,7 +268,7 @@ static bool run_subject(const struct field_finding *f, const struct options *o, 
     struct manifest m FREED_BY(manifest_fini) = {0};
     struct tries t = {0};
 
-    if (!finding_path(f, name, path, e))
+    if (!path_join(path, f->dir, name, e))
         return false;
     if (!realpath(path, real))
         return err_sys(e, ERR_USAGE, "there is no subject in %s", path);

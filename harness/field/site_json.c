@@ -265,7 +265,7 @@ static json_t *settings_of(const struct field_finding *f)
     char path[PATH_MAX];
     struct err ignored;
 
-    bool ok = finding_path(f, f->bad[0], path, &ignored) && manifest_load(&m, path, &ignored);
+    bool ok = path_join(path, f->dir, f->bad[0], &ignored) && manifest_load(&m, path, &ignored);
     return json_string(ok ? m.mode : "");
 }
 
