@@ -93,6 +93,13 @@ void memory_add_text(char ***texts, size_t *count, const char *text)
     (*texts)[(*count)++] = memory_copy(text);
 }
 
+void memory_free_texts(char **texts)
+{
+    for (char **text = texts; text && *text; text++)
+        free(*text);
+    free(texts);
+}
+
 void memory_free(void *pointer)
 {
     void *bytes;

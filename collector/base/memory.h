@@ -31,5 +31,8 @@ void memory_grow(void *items, size_t count, size_t more, size_t size);
 // Appends a copy of `text`, which the owner of the array frees.
 void memory_add_text(char ***texts, size_t *count, const char *text);
 
+// Frees the texts of an array that ends with NULL, and the array. Accepts NULL.
+void memory_free_texts(char **texts);
+
 // For FREED_BY: frees the bytes to which a pointer leads; `pointer` is the pointer's address.
 void memory_free(void *pointer);

@@ -119,7 +119,7 @@ static bool refuse_finding(const char *id, struct err *e)
     if (finding_ids(&ids, &ignored)) {
         for (size_t i = 0; ids[i]; i++)
             suggest_offer(&near, ids[i]);
-        finding_ids_free(ids);
+        memory_free_texts(ids);
     }
     return err_set(e, ERR_USAGE,
         "there is no finding '%.60s': neither in subjects/findings nor in subjects/defects%s", id,
@@ -152,13 +152,6 @@ bool finding_load(struct field_finding *f, const char *id, struct err *e)
            check_finding(f, path, e);
 }
 
-static void free_strings(char **strings)
-{
-    for (char **s = strings; s && *s; s++)
-        free(*s);
-    free(strings);
-}
-
 void finding_fini(struct field_finding *f)
 {
     char *texts[] = {f->title, f->project, f->says, f->first_bad, f->last_tested, f->fixed_in,
@@ -166,9 +159,9 @@ void finding_fini(struct field_finding *f)
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
-    free_strings(f->bad);
-    free_strings(f->good);
-    free_strings(f->breaks);
+    memory_free_texts(f->bad);
+    memory_free_texts(f->good);
+    memory_free_texts(f->breaks);
     *f = (struct field_finding){0};
 }
 
@@ -192,9 +185,4 @@ bool finding_ids(char ***ids, struct err *e)
     }
     globfree(&found);
     return true;
-}
-
-void finding_ids_free(char **ids)
-{
-    free_strings(ids);
 }

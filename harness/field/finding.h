@@ -55,9 +55,8 @@ MUST_USE bool finding_load(struct field_finding *f, const char *id, struct err *
 void finding_fini(struct field_finding *f); // accepts a zeroed struct
 
 // Sets *ids to the ids of all findings, NULL-terminated: first those in findings/, then those in
-// defects/, each sorted. finding_ids_free frees them.
+// defects/, each sorted. memory_free_texts frees them.
 MUST_USE bool finding_ids(char ***ids, struct err *e);
-void finding_ids_free(char **ids);
 
 // Returns the word of a state, such as "reported".
 const char *finding_state_text(int state);

@@ -46,7 +46,7 @@ static void ours_can_be_repeated(void **state)
         scenario_fini(&s);
         finding_fini(&f);
     }
-    finding_ids_free(ids);
+    memory_free_texts(ids);
 }
 
 static void an_unknown_one_is_refused(void **state)

@@ -295,7 +295,7 @@ static json_t *findings_json(struct err *e)
         if (ok)
             json_array_append_new(all, finding_json(&f));
     }
-    finding_ids_free(ids);
+    memory_free_texts(ids);
     if (ok)
         return all;
     json_decref(all);

@@ -119,13 +119,6 @@ static void make_one_line(struct err *e)
             *p = '?';
 }
 
-static void free_string_list(char **strings)
-{
-    for (size_t i = 0; strings && strings[i]; i++)
-        free(strings[i]);
-    free(strings);
-}
-
 static void free_settings(struct settings *settings)
 {
     for (size_t i = 0; i < settings->count; i++) {
@@ -146,14 +139,14 @@ void scenario_fini(struct scenario *s)
 {
     free(s->name);
     free(s->summary);
-    free_string_list(s->tags);
-    free_string_list(s->sets);
+    memory_free_texts(s->tags);
+    memory_free_texts(s->sets);
     free(s->postgres.provider);
     free(s->postgres.image);
     free(s->postgres.rest);
     free_settings(&s->postgres.settings);
-    free_string_list(s->collector.command);
-    free_string_list(s->collector.writes);
+    memory_free_texts(s->collector.command);
+    memory_free_texts(s->collector.writes);
     free(s->collector.subject);
     free_settings(&s->collector.env);
     for (size_t i = 0; i < s->load_count; i++)
@@ -175,8 +168,8 @@ void scenario_fini(struct scenario *s)
     free(s->expect);
     for (size_t i = 0; i < s->counterpart_count; i++) {
         free(s->counterparts[i].collector);
-        free_string_list(s->counterparts[i].sets);
-        free_string_list(s->counterparts[i].breaks);
+        memory_free_texts(s->counterparts[i].sets);
+        memory_free_texts(s->counterparts[i].breaks);
     }
     free(s->counterparts);
     *s = (struct scenario){0};

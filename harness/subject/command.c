@@ -226,9 +226,7 @@ bool command_make_of_subject(struct command *c, const struct scenario *s, char *
 
 void command_fini(struct command *c)
 {
-    for (char **arg = c->argv; arg && *arg; arg++)
-        free(*arg);
-    free(c->argv);
+    memory_free_texts(c->argv);
     child_env_fini(&c->env);
     *c = (struct command){0};
 }

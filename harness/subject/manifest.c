@@ -217,13 +217,6 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
     return parse_manifest(m, path, e) && check_manifest(m, path, e);
 }
 
-static void free_manifest_strings(char **strings)
-{
-    for (char **s = strings; s && *s; s++)
-        free(*s);
-    free(strings);
-}
-
 void manifest_fini(struct manifest *m)
 {
     char *texts[] = {m->name, m->summary, m->version, m->mode, m->why_not_installable, m->superuser,
@@ -234,7 +227,7 @@ void manifest_fini(struct manifest *m)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        free_manifest_strings(lists[i]);
+        memory_free_texts(lists[i]);
     quoted_fini(&m->promises);
     *m = (struct manifest){0};
 }
@@ -325,5 +318,5 @@ bool manifest_names(char ***names, struct err *e)
 
 void manifest_names_free(char **names)
 {
-    free_manifest_strings(names);
+    memory_free_texts(names);
 }
