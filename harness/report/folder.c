@@ -19,10 +19,10 @@ bool folder_find(char out[PATH_MAX], const char *dir, const char *name, struct e
                err_set(e, ERR_USAGE, "%.900s is not a result folder: it has no %s", dir, name));
 }
 
-bool folder_begin(const struct folder *f, const char *name, struct folder_file *file, struct err *e)
+bool folder_begin(const char *dir, const char *name, struct folder_file *file, struct err *e)
 {
     *file = (struct folder_file){0};
-    if (!path_join(file->path, f->path, name, e))
+    if (!path_join(file->path, dir, name, e))
         return false;
     if (snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path) >= (int)sizeof file->fresh)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", file->path);
@@ -45,14 +45,13 @@ bool folder_finish(struct folder_file *file, bool whole, struct err *e)
     return !whole || err_sys(e, ERR_SYSTEM, "cannot write %s", file->path);
 }
 
-bool folder_write(
-    const struct folder *f, const char *name, const struct buf *content, struct err *e)
+bool folder_write(const char *dir, const char *name, const struct buf *content, struct err *e)
 {
     struct folder_file file;
 
     if (content->failed)
         return err_set(e, ERR_INTERNAL, "%s would be too long", name);
-    if (!folder_begin(f, name, &file, e))
+    if (!folder_begin(dir, name, &file, e))
         return false;
     // folder_finish finds out when a write has failed.
     if (content->len > 0)
@@ -69,7 +68,7 @@ static bool write_folder_scenario(const struct folder *f, const struct scenario 
     // without a question.
     if (ok)
         mark_append(&yaml);
-    return ok && folder_write(f, "scenario.yaml", &yaml, e);
+    return ok && folder_write(f->path, "scenario.yaml", &yaml, e);
 }
 
 // Copies the files of recorded arrivals, so that the folder is enough to repeat the run.
@@ -79,8 +78,8 @@ static bool copy_arrivals(const struct folder *f, const struct scenario *s, stru
 
     for (size_t i = 0; ok && i < s->load_count; i++) {
         struct buf times FREED_BY(buf_fini) = BUF_INIT(ARRIVALS_MAX);
-        ok = !s->load[i].file ||
-             (trace_write(&s->load[i], &times) && folder_write(f, s->load[i].file, &times, e));
+        ok = !s->load[i].file || (trace_write(&s->load[i], &times) &&
+                                     folder_write(f->path, s->load[i].file, &times, e));
     }
     return ok;
 }
@@ -264,5 +263,5 @@ bool folder_copy_log(const struct folder *f, const char *server_log, long from, 
     fclose(file);
     // Of a log that is too long, the beginning is kept, because it explains most.
     text.failed = false;
-    return folder_write(f, "logs/server.log", &text, e);
+    return folder_write(f->path, "logs/server.log", &text, e);
 }

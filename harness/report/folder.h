@@ -41,9 +41,9 @@ struct folder_file {
     FILE *out;
 };
 
-// Opens a file of the folder under a temporary name; folder_finish must follow.
+// Opens a file of the folder `dir` under a temporary name; folder_finish must follow.
 MUST_USE bool folder_begin(
-    const struct folder *f, const char *name, struct folder_file *file, struct err *e);
+    const char *dir, const char *name, struct folder_file *file, struct err *e);
 
 // Closes the file. If it is whole it gets its final name, else it is removed. Returns false only
 // when a whole file could not be written.
@@ -51,7 +51,7 @@ MUST_USE bool folder_finish(struct folder_file *file, bool whole, struct err *e)
 
 // Writes a text as a file: begin and finish in one call.
 MUST_USE bool folder_write(
-    const struct folder *f, const char *name, const struct buf *content, struct err *e);
+    const char *dir, const char *name, const struct buf *content, struct err *e);
 
 // Copies the server's log, from byte `from` on, into logs/. Without a log it does nothing.
 MUST_USE bool folder_copy_log(

@@ -62,7 +62,7 @@ static bool write_files(
 
     for (size_t i = 0; ok && i < count; i++) {
         buf_clear(&out);
-        ok = list[i].write(r, &out, e) && folder_write(r->folder, list[i].name, &out, e);
+        ok = list[i].write(r, &out, e) && folder_write(r->folder->path, list[i].name, &out, e);
     }
     return ok;
 }

@@ -220,7 +220,7 @@ static bool write_tokens_file(const struct report *r, const char *name,
 {
     struct folder_file file;
 
-    if (!folder_begin(r->folder, name, &file, e))
+    if (!folder_begin(r->folder->path, name, &file, e))
         return false;
     // The file must be closed even after an error.
     bool ok = write(r, file.out, e);

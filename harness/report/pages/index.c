@@ -214,16 +214,13 @@ static void fill_index(struct buf *out, const char *dir, const struct gathered *
 
 bool index_write(const char *dir, struct err *e)
 {
-    struct folder folder = {0};
     struct gathered g;
     struct buf out FREED_BY(buf_fini) = BUF_INIT(INDEX_MAX);
 
-    if (snprintf(folder.path, sizeof folder.path, "%s", dir) >= (int)sizeof folder.path)
-        return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", dir);
     bool ok = gather_results(&g, dir, e);
     if (ok) {
         fill_index(&out, dir, &g);
-        ok = folder_write(&folder, "index.html", &out, e);
+        ok = folder_write(dir, "index.html", &out, e);
     }
     gather_fini(&g);
     return ok;

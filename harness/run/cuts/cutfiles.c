@@ -86,7 +86,7 @@ static bool write_points(const struct cutreport *c, struct err *e)
     buf_append_str(&csv, ",statement\n");
     for (size_t i = 0; i < c->points->count; i++)
         append_row(c, i, &csv);
-    return folder_write(c->folder, "cuts.csv", &csv, e);
+    return folder_write(c->folder->path, "cuts.csv", &csv, e);
 }
 
 // --- JUnit ----------------------------------------------------------------------------
@@ -343,7 +343,7 @@ static bool write_cuts_junit(const struct cutreport *c, const struct report_cuts
     return cutfiles_suite(c, n, v, &suite, e) &&
            (report_junit_document(&suite, &document) ||
                err_set(e, ERR_INTERNAL, "junit.xml would be too long")) &&
-           folder_write(c->folder, "junit.xml", &document, e);
+           folder_write(c->folder->path, "junit.xml", &document, e);
 }
 
 bool cutfiles_write(const struct cutreport *c, const struct report_cuts *n,

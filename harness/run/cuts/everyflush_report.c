@@ -118,7 +118,7 @@ static bool write_states(struct flushes *f, struct err *e)
             buf_printf(&csv, ",%u", count_in(&failures[k], r));
         buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
     }
-    return folder_write(&f->folder, "flushes.csv", &csv, e);
+    return folder_write(f->folder.path, "flushes.csv", &csv, e);
 }
 
 static void append_repeat(const struct flushes *f, struct buf *out)
