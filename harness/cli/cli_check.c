@@ -4,7 +4,7 @@
 #include "options/options.h"
 #include "report/rejudge.h"
 #include "os/interrupt.h"
-#include "os/paths.h"
+#include "report/folder.h"
 #include "report/gather.h"
 #include "report/life.h"
 #include "story/story.h"
@@ -165,9 +165,7 @@ static int check_all(const char *dir, const struct options *o)
 
 static int check_result(const char *path, const struct options *o)
 {
-    char scenario[PATH_MAX];
-    struct err ignored;
-    bool is_result = path_join(scenario, path, "scenario.yaml", &ignored) && path_exists(scenario);
+    bool is_result = folder_has(path, "scenario.yaml");
 
     return is_result ? check_folder(path, o, NULL) : check_all(path, o);
 }

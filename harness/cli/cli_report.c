@@ -2,18 +2,9 @@
 // check` it judges the runs by the rules of this version.
 #include "cli/cli.h"
 #include "report/rejudge.h"
-#include "os/paths.h"
 #include "report/gather.h"
 #include "report/pages/index.h"
 #include "report/report.h"
-
-static bool folder_has(const char *folder, const char *name)
-{
-    char path[PATH_MAX];
-    struct err ignored;
-
-    return path_join(path, folder, name, &ignored) && path_exists(path);
-}
 
 static bool render_again(
     struct rejudge *run, const struct folder *folder, const struct options *o, struct err *e)

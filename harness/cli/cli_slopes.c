@@ -65,9 +65,7 @@ static bool tell_slopes(const char *folder, struct err *e)
 {
     struct slopes s;
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1u << 16);
-    char path[PATH_MAX];
-    struct err ignored;
-    bool is_result = path_join(path, folder, "scenario.yaml", &ignored) && path_exists(path);
+    bool is_result = folder_has(folder, "scenario.yaml");
 
     if (!(is_result ? take_run : take_soak)(&s, folder, e))
         return false;

@@ -5,6 +5,7 @@
 #include "field_pages.h"
 #include "os/paths.h"
 #include "report/escape.h"
+#include "report/folder.h"
 #include "report/pages/template.h"
 
 #define PAGE_MAX (16u << 20)
@@ -126,10 +127,8 @@ static void raw_name(char name[40], size_t number)
 static bool has_result(const json_t *line)
 {
     const char *folder = json_string_value(json_object_get(line, "folder"));
-    char path[PATH_MAX];
-    struct err ignored;
 
-    return folder && path_join(path, folder, "result.json", &ignored) && path_exists(path);
+    return folder && folder_has(folder, "result.json");
 }
 
 // Returns the seeds and file names of those runs of a cell whose results exist. The keys of a

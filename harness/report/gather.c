@@ -2,7 +2,7 @@
 
 #include <fts.h>
 
-#include "os/paths.h"
+#include "report/folder.h"
 
 static const char *run_name(const char *folder)
 {
@@ -18,14 +18,6 @@ static int newest_first(const void *a, const void *b)
     int order = strcmp(run_name(*right), run_name(*left));
 
     return order ? order : strcmp(*left, *right);
-}
-
-static bool holds_result(const char *folder)
-{
-    char path[PATH_MAX];
-    struct err ignored;
-
-    return path_join(path, folder, "result.json", &ignored) && path_exists(path);
 }
 
 bool gather_results(struct gathered *g, const char *path, struct err *e)
@@ -48,7 +40,7 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
             ok = entry->fts_level > 0 || err_sys(e, ERR_USAGE, "cannot read %.500s", path);
         if (entry->fts_info != FTS_D)
             continue;
-        bool found = holds_result(entry->fts_path);
+        bool found = folder_has(entry->fts_path, "result.json");
         if (found)
             memory_add_text(&g->folders, &g->count, entry->fts_path);
         // There are no results below a result, and its logs may be many.

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "os/paths.h"
 #include "page.h"
 #include "report/escape.h"
 #include "report/folder.h"
@@ -93,17 +92,6 @@ static void put_ran(struct buf *out, const struct stored *s)
     buf_append_str(out, "</td>");
 }
 
-// Returns the file that a run's link opens: its page, or result.json when a recorded run has no
-// page.
-static const char *page_of(const char *folder)
-{
-    char path[PATH_MAX];
-    struct err ignored;
-
-    return path_join(path, folder, "report.html", &ignored) && path_exists(path) ? "report.html"
-                                                                                 : "result.json";
-}
-
 // Returns the part of a gathered folder's path that comes after `dir`. The gathered path has none
 // of the slashes that dir may end with.
 static const char *path_below(const char *dir, const char *folder)
@@ -131,7 +119,9 @@ static void put_index_row(struct buf *out, const char *dir, const struct row *ro
 
     buf_printf(out, "<tr%s><td><a href=\"", row->newest ? "" : " class=\"older\"");
     append_url(out, *below ? below : ".");
-    buf_printf(out, "/%s\">", page_of(row->folder));
+    // A recorded run may have no page.
+    buf_printf(
+        out, "/%s\">", folder_has(row->folder, "report.html") ? "report.html" : "result.json");
     append_escaped(out, s->scenario);
     buf_append_str(out, "</a></td><td title=\"");
     append_escaped(out, below);
