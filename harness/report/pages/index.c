@@ -106,27 +106,25 @@ static const char *path_below(const char *dir, const char *folder)
 // A run in the table.
 struct row {
     struct stored run;
-    const char *folder; // borrowed
-    bool newest;        // the scenario's newest run
-    size_t place;       // rank by time: 0 for the newest run of all
+    bool newest;  // the scenario's newest run
+    size_t place; // rank by time: 0 for the newest run of all
 };
 
 // Puts a row of the index: a link to the run's page, which is relative to `dir`, and its results.
 static void put_index_row(struct buf *out, const char *dir, const struct row *row)
 {
     const struct stored *s = &row->run;
-    const char *below = path_below(dir, row->folder), *slash = strrchr(row->folder, '/');
+    const char *below = path_below(dir, s->folder), *slash = strrchr(s->folder, '/');
 
     buf_printf(out, "<tr%s><td><a href=\"", row->newest ? "" : " class=\"older\"");
     append_url(out, *below ? below : ".");
     // A recorded run may have no page.
-    buf_printf(
-        out, "/%s\">", folder_has(row->folder, "report.html") ? "report.html" : "result.json");
+    buf_printf(out, "/%s\">", folder_has(s->folder, "report.html") ? "report.html" : "result.json");
     append_escaped(out, s->scenario);
     buf_append_str(out, "</a></td><td title=\"");
     append_escaped(out, below);
     buf_append_str(out, "\">");
-    put_index_time(out, slash ? slash + 1 : row->folder);
+    put_index_time(out, slash ? slash + 1 : s->folder);
     buf_printf(
         out, "</td><td class=\"%s\">%s</td>", verdict_name(s->verdict), verdict_name(s->verdict));
     put_broke(out, s);
@@ -147,7 +145,6 @@ static size_t read_rows(struct row *rows, const struct gathered *g)
         // listed.
         if (!stored_read(&row->run, g->folders[i], &ignored))
             continue;
-        row->folder = g->folders[i];
         row->place = count;
         row->newest = true;
         for (size_t k = 0; k < count && row->newest; k++)
@@ -204,14 +201,11 @@ static void fill_index(struct buf *out, const char *dir, const struct gathered *
 
 bool index_write(const char *dir, struct err *e)
 {
-    struct gathered g;
+    struct gathered g FREED_BY(gather_fini) = {0};
     struct buf out FREED_BY(buf_fini) = BUF_INIT(INDEX_MAX);
 
-    bool ok = gather_results(&g, dir, e);
-    if (ok) {
-        fill_index(&out, dir, &g);
-        ok = folder_write(dir, "index.html", &out, e);
-    }
-    gather_fini(&g);
-    return ok;
+    if (!gather_results(&g, dir, e))
+        return false;
+    fill_index(&out, dir, &g);
+    return folder_write(dir, "index.html", &out, e);
 }
