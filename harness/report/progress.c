@@ -7,17 +7,6 @@
 
 static const int64_t plain_every_ns = 5 * NS_PER_S;
 
-// Writes a bar such as "[#####....]" of the planned time. Without such a time it is full.
-static void progress_bar(char *out, size_t size, const struct progress *p)
-{
-    enum { WIDTH = 20 };
-    int64_t at = p->at_ns < 0 ? 0 : clock_min(p->at_ns, p->whole_ns);
-    int done = p->whole_ns > 0 ? (int)(at * WIDTH / p->whole_ns) : WIDTH;
-
-    snprintf(out, size, "[%.*s%.*s]", done, "####################", WIDTH - done,
-        "....................");
-}
-
 // Updates the rate at most once a second, so that a person can read it.
 static void update_rate(struct progress *p)
 {
@@ -40,12 +29,12 @@ struct progress_parts {
 static void make_parts(struct progress_parts *parts, const struct progress *p)
 {
     const size_t size = sizeof parts->text[0];
-    char bar[64];
+    // Without a planned time the bar is full.
+    double share = p->whole_ns > 0 ? (double)p->at_ns / (double)p->whole_ns : 1;
 
     *parts = (struct progress_parts){0};
-    progress_bar(bar, sizeof bar, p);
     snprintf(parts->text[NAME], size, "%s", p->scenario);
-    snprintf(parts->text[BAR], size, " %s", bar);
+    terminal_bar(parts->text[BAR], size, share, 20);
     snprintf(parts->text[TIME], size, " %5.1f s %-5s", p->at_ns > 0 ? (double)p->at_ns / 1e9 : 0.0,
         p->what);
     snprintf(parts->text[COMMITTED], size, " committed %llu/%llu", (unsigned long long)p->committed,

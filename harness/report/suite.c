@@ -178,32 +178,18 @@ static double done_share(const struct suite *s, const struct suite_row *r)
     return r->runs > 0 ? (r->done + at) / r->runs : 0;
 }
 
-// Puts a bar of which `share` (0 to 1) is filled. `width` is at most 63.
-static void put_bar(struct terminal_line *l, double share, size_t width)
-{
-    char bar[64];
-    size_t done = (size_t)(share * (double)width);
-
-    memset(bar, '.', width);
-    memset(bar, '#', done < width ? done : width);
-    bar[width] = '\0';
-    terminal_put(l, NULL, 0, " [");
-    terminal_put(l, NULL, 0, bar);
-    terminal_put(l, NULL, 0, "] ");
-}
-
 // Puts a row of the live table: the name, a bar unless bar_columns is 0, and how far the row's run
 // has come or how the row ended.
 static void put_suite_row(struct terminal_line *l, const struct suite *s, const struct suite_row *r,
-    size_t name_columns, size_t bar_columns)
+    size_t name_columns, int bar_columns)
 {
-    char text[128] = "";
+    char bar[40] = "", text[128] = "";
 
     terminal_put(l, r->state == SUITE_WAITS ? "2" : NULL, name_columns, r->name);
     if (bar_columns > 0)
-        put_bar(l, done_share(s, r), bar_columns);
-    else
-        terminal_put(l, NULL, 0, " ");
+        terminal_bar(bar, sizeof bar, done_share(s, r), bar_columns);
+    terminal_put(l, NULL, 0, bar);
+    terminal_put(l, NULL, 0, " ");
     if (r->state == SUITE_RUNS) {
         terminal_put(l, NULL, 0, s->shown.what);
         if (s->shown.planned > 0)
@@ -305,7 +291,7 @@ static void draw_table(struct suite *s)
     size_t name_columns = name_width(s, columns), room = lines > 2 ? lines - 2 : 1;
     // The bar is wide only if "load, 12345 of 12345 delivered, 1234.5 ms" fits beside it. There is
     // no bar if a verdict and a short time do not fit beside a narrow one.
-    size_t bar_columns = columns >= name_columns + 66 ? 20 : columns >= name_columns + 28 ? 8 : 0;
+    int bar_columns = columns >= name_columns + 66 ? 20 : columns >= name_columns + 28 ? 8 : 0;
     // The running row stands in the middle, unless it is near the first or the last one.
     size_t first = s->count <= room || s->running < room / 2 ? 0 : s->running - room / 2;
     if (s->count > room && first > s->count - room)

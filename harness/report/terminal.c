@@ -1,5 +1,6 @@
 #include "report/terminal.h"
 
+#include <math.h>
 #include <sys/ioctl.h>
 
 bool terminal_is(int fd)
@@ -23,6 +24,14 @@ void terminal_size(int fd, size_t *columns, size_t *lines)
     ioctl(fd, TIOCGWINSZ, &size);
     *columns = size.ws_col ? size.ws_col : 80;
     *lines = size.ws_row ? size.ws_row : 24;
+}
+
+void terminal_bar(char *out, size_t size, double share, int width)
+{
+    int done = (int)(fmax(0, fmin(share, 1)) * width);
+
+    snprintf(out, size, " [%.*s%.*s]", done, "####################", width - done,
+        "....................");
 }
 
 // Returns the length in bytes of the first `columns` characters, or of all if there are fewer;

@@ -12,6 +12,10 @@ bool terminal_colours(int fd);
 // Returns the window's size; 80 × 24 when the terminal does not say.
 void terminal_size(int fd, size_t *columns, size_t *lines);
 
+// Writes a bar such as " [#####....]", of which `share` (0 to 1) is filled. `width` is at most 20.
+// A share beyond these ends counts as the end.
+void terminal_bar(char *out, size_t size, double share, int width);
+
 // A line that must not become wider than the window.
 struct terminal_line {
     struct buf *out;
