@@ -158,12 +158,6 @@ struct server_sums {
     int64_t collector_rss_max_kb;
 };
 
-static void raise_to(double *most, double value)
-{
-    if (value > *most)
-        *most = value;
-}
-
 // Adds up the differences between neighbouring samples. So a crash, which resets the counters,
 // costs only the differences beside it, and not all that was counted before.
 static struct server_sums sum_up(const struct sample *samples, size_t count)
@@ -177,9 +171,9 @@ static struct server_sums sum_up(const struct sample *samples, size_t count)
         if (!now->up)
             continue;
         sums.seen = true;
-        raise_to(&sums.queue_usage_max, now->queue_usage);
-        raise_to(&sums.dead_tuples_max, now->dead_tuples);
-        raise_to(&sums.xmin_age_max, now->oldest_xmin_age);
+        sums.queue_usage_max = fmax(sums.queue_usage_max, now->queue_usage);
+        sums.dead_tuples_max = fmax(sums.dead_tuples_max, now->dead_tuples);
+        sums.xmin_age_max = fmax(sums.xmin_age_max, now->oldest_xmin_age);
         if (!before || !before->up || now->commits < before->commits ||
             now->checkpoints < before->checkpoints)
             continue;

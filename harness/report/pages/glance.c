@@ -31,9 +31,7 @@ static enum glance_state glance_state(
 // Returns when the token was committed; for one of the backlog, the start of the load.
 static int64_t committed_ns(const struct ledger *l, uint32_t token)
 {
-    int64_t at_ns = ledger_txn(l, token)->ended_ns;
-
-    return at_ns > l->start_ns ? at_ns : l->start_ns;
+    return clock_max(ledger_txn(l, token)->ended_ns, l->start_ns);
 }
 
 // --- groups -----------------------------------------------------------------------------
@@ -99,7 +97,7 @@ static struct nearness find_nearest(const struct ledger *l, const struct group *
         if (!verb || (g > 0 && verb != n.verb))
             return (struct nearness){.farthest_ns = INT64_MAX};
         n.verb = verb;
-        n.farthest_ns = nearest_ns > n.farthest_ns ? nearest_ns : n.farthest_ns;
+        n.farthest_ns = clock_max(nearest_ns, n.farthest_ns);
     }
     return n;
 }
