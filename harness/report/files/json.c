@@ -217,10 +217,8 @@ bool report_result_json(const struct report *r, struct buf *out, struct err *e)
     json_object_set_new(root, "judged", json_judged(r));
     json_object_set_new(root, "excuses", json_excuses(r));
     json_object_set_new(root, "slack_ms", json_real((double)v->slack_ns / 1e6));
-    json_object_set_new(
-        root, "changed", r->observed->changed ? json_string(r->observed->changed) : json_null());
-    json_object_set_new(
-        root, "program", r->observed->program ? json_string(r->observed->program) : json_null());
+    json_object_set_new(root, "changed", json_pack("s?", r->observed->changed));
+    json_object_set_new(root, "program", json_pack("s?", r->observed->program));
     json_object_set_new(root, "silence", json_silence(r->silence));
     json_object_set_new(root, "reasons", json_reasons(r));
     json_object_set_new(root, "interrupted", json_boolean(r->input->interrupted));
