@@ -14,18 +14,12 @@
 
 #define PAGE_DATA_MAX (256u << 20)
 
-// Parses a JSON text; NULL when the text could not be made.
-static json_t *parse_made(bool made, struct buf *text)
-{
-    return made && buf_str(text) ? json_loads(text->data, 0, NULL) : NULL;
-}
-
 // Returns the content of result.json; NULL when it could not be made.
 static json_t *result_of(const struct report *r, struct err *e)
 {
     struct buf text FREED_BY(buf_fini) = BUF_INIT(64u << 20);
 
-    return parse_made(report_result_json(r, &text, e), &text);
+    return report_result_json(r, &text, e) ? json_loadb(text.data, text.len, 0, NULL) : NULL;
 }
 
 // Returns the text of scenario.yaml; NULL when it could not be made.
