@@ -65,9 +65,7 @@ bool environment_parse(struct environment *v, const json_t *root)
 bool environment_read(struct environment *v, const char *folder, struct err *e)
 {
     json_t *root FREED_BY(json_decrefp) = parse_file(folder, "env.json", e);
-    bool whole = root && environment_parse(v, root);
 
-    if (!root)
-        return false;
-    return whole || err_set(e, ERR_USAGE, "%.500s/env.json is not one of mailproof's", folder);
+    return root && (environment_parse(v, root) ||
+                       err_set(e, ERR_USAGE, "%.500s/env.json is not one of mailproof's", folder));
 }
