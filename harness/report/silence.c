@@ -105,8 +105,6 @@ static void copy_log_line(char *to, const char *line)
     bool dated = isdigit((unsigned char)line[0]);
 
     snprintf(to, SILENCE_TEXT, "%s", line + (dated ? strspn(line, "0123456789/:.-+, TZ") : 0));
-    for (char *p = to; *p; p++)
-        *p = (unsigned char)*p < ' ' || *p == 0x7f ? '?' : *p;
     utf8_mend(to);
 }
 
