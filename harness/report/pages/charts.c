@@ -71,8 +71,6 @@ json_t *charts_series(const struct ledger *l)
 
 // --- the server ----------------------------------------------------------------
 
-static const double nothing = NAN;
-
 // Adds the growth of counters as rates since the sample before. A counter of the server has no rate
 // when the server was away or a crash had reset the counter.
 static void add_rates(json_t *columns, const struct sample *now, const struct sample *before)
@@ -82,12 +80,11 @@ static void add_rates(json_t *columns, const struct sample *now, const struct sa
 
     comparable = comparable && for_s > 0;
     add_cell(columns, "wal_kib_per_s",
-        comparable ? (now->wal_bytes - before->wal_bytes) / 1024 / for_s : nothing);
-    add_cell(
-        columns, "commits_per_s", comparable ? (now->commits - before->commits) / for_s : nothing);
+        comparable ? (now->wal_bytes - before->wal_bytes) / 1024 / for_s : NAN);
+    add_cell(columns, "commits_per_s", comparable ? (now->commits - before->commits) / for_s : NAN);
     double total_s = before ? now->total_s - before->total_s : 0;
     add_cell(columns, "machine_busy_percent",
-        before && total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : nothing);
+        before && total_s > 0 ? 100 * (now->busy_s - before->busy_s) / total_s : NAN);
 }
 
 // Adds the figures that are no rates. Those of the server have a gap while it is away.
@@ -95,12 +92,12 @@ static void add_sample(json_t *columns, const struct sample *now)
 {
     bool up = now->up;
 
-    add_cell(columns, "active_backends", up ? now->active : nothing);
-    add_cell(columns, "notify_queue_percent", up ? 100 * now->queue_usage : nothing);
-    add_cell(columns, "dead_tuples", up ? now->dead_tuples : nothing);
-    add_cell(columns, "oldest_xmin_age", up ? now->oldest_xmin_age : nothing);
+    add_cell(columns, "active_backends", up ? (double)now->active : NAN);
+    add_cell(columns, "notify_queue_percent", up ? 100 * now->queue_usage : NAN);
+    add_cell(columns, "dead_tuples", up ? now->dead_tuples : NAN);
+    add_cell(columns, "oldest_xmin_age", up ? now->oldest_xmin_age : NAN);
     add_cell(columns, "collector_mib",
-        now->collector_rss_kb > 0 ? (double)now->collector_rss_kb / 1024 : nothing);
+        now->collector_rss_kb > 0 ? (double)now->collector_rss_kb / 1024 : NAN);
 }
 
 json_t *charts_server(const struct report *r)
