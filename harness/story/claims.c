@@ -173,53 +173,44 @@ static bool holds_judged(const struct claim *c, const struct result *r)
     return holds;
 }
 
-static void report_difference(const struct origin *at, struct buf *out, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
-
-static void report_difference(const struct origin *at, struct buf *out, const char *fmt, ...)
+// Returns whether a claim holds. If it does not, *e says how the result differs.
+static bool claim_holds(const struct claim *c, const struct result *r, struct err *e)
 {
-    char text[512];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    buf_printf(out, "%s:%zu:%zu: %s\n", at->file, at->line, at->column, text);
-}
-
-// Returns whether a claim holds. If it does not, appends to `out` how the result differs.
-static bool claim_holds(const struct claim *c, const struct result *r, struct buf *out)
-{
+    const struct origin *at = &c->origin;
     char text[200];
 
     // NAN stands for `some`: any number above 0.
     bool some = c->what == CLAIM_METRIC && isnan(c->number);
 
     if (some && !(value_of(r, c->metric) > 0))
-        report_difference(
-            &c->origin, out, "%s is %g", metrics[c->metric].name, value_of(r, c->metric));
-    else if (c->what == CLAIM_METRIC && !some && !nearly_equal(value_of(r, c->metric), c->number))
-        report_difference(&c->origin, out, "%s is %g and not %g", metrics[c->metric].name,
+        return origin_err(at, e, "%s is %g", metrics[c->metric].name, value_of(r, c->metric));
+    if (c->what == CLAIM_METRIC && !some && !nearly_equal(value_of(r, c->metric), c->number))
+        return origin_err(at, e, "%s is %g and not %g", metrics[c->metric].name,
             value_of(r, c->metric), c->number);
-    else if (c->what == CLAIM_VERDICT && r->verdict != c->verdict)
-        report_difference(&c->origin, out, "the verdict is %s and not %s%s%s",
-            verdict_name(r->verdict), verdict_name(c->verdict), r->reason_count ? "; " : "",
-            r->reasons[0]);
-    else if (c->what == CLAIM_SAYS && !claim_says(r, c->says))
-        report_difference(&c->origin, out, "nothing says \"%s\"", c->says);
-    else if (c->what == CLAIM_JUDGED && !holds_judged(c, r)) {
+    if (c->what == CLAIM_VERDICT && r->verdict != c->verdict)
+        return origin_err(at, e, "the verdict is %s and not %s%s%s", verdict_name(r->verdict),
+            verdict_name(c->verdict), r->reason_count ? "; " : "", r->reasons[0]);
+    if (c->what == CLAIM_SAYS && !claim_says(r, c->says))
+        return origin_err(at, e, "nothing says \"%s\"", c->says);
+    if (c->what == CLAIM_JUDGED && !holds_judged(c, r)) {
         judged_text(r, c->metric, text, sizeof text);
-        report_difference(&c->origin, out, "%g of %g were judged: %s", r->judged[c->metric].judged,
+        return origin_err(at, e, "%g of %g were judged: %s", r->judged[c->metric].judged,
             r->judged[c->metric].of, text);
-    } else {
-        return true;
     }
+    return true;
+}
+
+// Appends how a result differs. Returns false.
+static bool append_difference(struct buf *out, const struct err *e)
+{
+    buf_printf(out, "%s\n", e->text);
     return false;
 }
 
 bool story_holds(const struct story *t, const struct result *r, struct buf *out)
 {
     bool named[METRIC_COUNT] = {false}, verdict = false, broken = false, all = true;
+    struct err e;
 
     // Without any claim, nothing has to hold.
     if (t->claim_count == 0)
@@ -233,22 +224,22 @@ bool story_holds(const struct story *t, const struct result *r, struct buf *out)
         broken =
             broken || (c->what == CLAIM_METRIC && metrics[c->metric].invariant && c->number != 0);
         verdict = verdict || c->what == CLAIM_VERDICT;
-        all = claim_holds(c, r, out) && all;
+        all = (claim_holds(c, r, &e) || append_difference(out, &e)) && all;
     }
     // An invariant that the story does not name must not be broken.
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!r->broken[id] || named[id])
             continue;
-        report_difference(first, out, "%s is %llu and not 0: %s", metrics[id].name,
+        origin_err(first, &e, "%s is %llu and not 0: %s", metrics[id].name,
             (unsigned long long)r->findings[id].count, r->findings[id].examples[0]);
-        all = false;
+        all = append_difference(out, &e);
     }
     if (verdict)
         return all;
     const struct claim implied = {.what = CLAIM_VERDICT,
         .verdict = broken ? VERDICT_VIOLATED : VERDICT_PASS,
         .origin = *first};
-    return claim_holds(&implied, r, out) && all;
+    return (claim_holds(&implied, r, &e) || append_difference(out, &e)) && all;
 }
 
 void story_write_claims(const struct result *r, struct buf *out)
