@@ -247,14 +247,6 @@ static void write_line(struct writer *w, size_t i, size_t *delivery)
     end_piece(w, event.line.read_ns, from);
 }
 
-static void write_lines(struct writer *w)
-{
-    size_t delivery = 0;
-
-    for (size_t i = 0; i < w->h->log.line_count; i++)
-        write_line(w, i, &delivery);
-}
-
 // --- the whole story ------------------------------------------------------------------------
 
 // Says in comments which token of the run each number stands for, if the numbers are new ones.
@@ -282,6 +274,8 @@ static int compare_pieces(const void *a, const void *b)
 // Writes all events kind by kind; write_part sorts them by time.
 static void write_events(struct writer *w)
 {
+    size_t delivery = 0;
+
     write_load(w);
     write_run(w);
     // A story that tells one process must tell all of them. If all are the default ones, it tells
@@ -294,7 +288,8 @@ static void write_events(struct writer *w)
     write_records(w, EVENT_CHANGE);
     write_records(w, EVENT_FAULT);
     write_records(w, EVENT_SESSION);
-    write_lines(w);
+    for (size_t i = 0; i < w->h->log.line_count; i++)
+        write_line(w, i, &delivery);
     for (enum event_kind kind = EVENT_SAMPLE; kind < EVENT_ROW; kind++)
         write_records(w, kind);
     write_rows(w);
