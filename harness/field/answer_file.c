@@ -96,12 +96,10 @@ bool answer_file_find(const struct answer_file *a, const char *key, struct answe
 {
     const json_t *line = json_object_get(a->all, key);
 
-    for (size_t i = 0; line && i < FIGURES; i++) {
-        const json_t *value = json_object_get(line, figures[i].name);
-        // An answer stored by an older version may lack some figures. It still counts, and these
-        // are NAN.
-        *place_of_figure(answer, i) = json_is_number(value) ? json_number_value(value) : NAN;
-    }
+    // An answer stored by an older version may lack some figures. It still counts, and these are
+    // NAN.
+    for (size_t i = 0; line && i < FIGURES; i++)
+        *place_of_figure(answer, i) = parse_figure(line, figures[i].name);
     if (line) {
         parse_text(line, "folder", answer->folder, sizeof answer->folder);
         parse_text(line, "program", answer->program, sizeof answer->program);

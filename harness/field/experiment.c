@@ -80,13 +80,6 @@ void experiment_command(const struct experiment *x, char *out, size_t size)
 
 // --- the answer -------------------------------------------------------------------------
 
-static double answer_number_at(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 // Counts the planned faults, and those that took effect.
 static void read_faults(struct answer *a, const json_t *all)
 {
@@ -125,7 +118,7 @@ static void read_handlers(struct answer *a, const struct run_outcome *outcome)
 static double settled_count(
     const json_t *figures, const struct run_outcome *outcome, enum metric_id id)
 {
-    return outcome->doubted[id] ? NAN : answer_number_at(figures, metrics[id].name);
+    return outcome->doubted[id] ? NAN : parse_figure(figures, metrics[id].name);
 }
 
 // Notes the day, and which version of mailproof made the run. A table may have answers of several.
@@ -151,24 +144,24 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
     const json_t *environment = json_object_get(result, "environment");
     // The time of all backends and of the server's own processes, because a queue may do its work
     // in triggers or in background workers.
-    double backends = answer_number_at(cpu, "collector_backends") +
-                      answer_number_at(cpu, "load_backends") + answer_number_at(cpu, "server");
+    double backends = parse_figure(cpu, "collector_backends") + parse_figure(cpu, "load_backends") +
+                      parse_figure(cpu, "server");
 
     if (!result)
         return false;
     *a = (struct answer){
-        .p50 = answer_number_at(figures, "latency.p50"),
-        .p99 = answer_number_at(figures, "latency.p99"),
-        .wal = answer_number_at(server, "wal_bytes_per_token"),
-        .cpu_ms = backends * 1000 / answer_number_at(figures, "committed"),
-        .dead = answer_number_at(server, "dead_tuples_max"),
+        .p50 = parse_figure(figures, "latency.p50"),
+        .p99 = parse_figure(figures, "latency.p99"),
+        .wal = parse_figure(server, "wal_bytes_per_token"),
+        .cpu_ms = backends * 1000 / parse_figure(figures, "committed"),
+        .dead = parse_figure(server, "dead_tuples_max"),
         .lost = settled_count(figures, outcome, METRIC_LOST),
         .left = outcome->left,
         .taken = outcome->taken,
         .again = outcome->again,
         .exits = settled_count(figures, outcome, METRIC_UNPLANNED_EXIT),
-        .recovery_ms = answer_number_at(figures, "recovery.max"),
-        .postgres = answer_number_at(environment, "postgres_version"),
+        .recovery_ms = parse_figure(figures, "recovery.max"),
+        .postgres = parse_figure(environment, "postgres_version"),
         // result.json has a "silence" only if the consumer lived on and took no job that waited.
         .deaf = json_is_object(json_object_get(result, "silence")),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,

@@ -47,13 +47,6 @@ json_t *suite_item_write(const struct suite_item *r, uint64_t number, const char
         r->junit.len > 0 ? r->junit.data : "", r->junit.len);
 }
 
-static double read_figure(const json_t *line, const char *key)
-{
-    const json_t *value = json_object_get(line, key);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static bool read_state(const json_t *line, enum suite_state *state)
 {
     char name[20];
@@ -92,10 +85,10 @@ bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e)
         return err_set(e, ERR_USAGE, "an entry does not describe a run");
     r->exit_code = (int)parse_integer(line, "exit_code");
     run->took_ns = (int64_t)(parse_number(line, "took_s") * 1e9);
-    run->lost = read_figure(line, "lost");
-    run->duplicated = read_figure(line, "duplicated");
-    run->p50_ms = read_figure(line, "p50_ms");
-    run->p99_ms = read_figure(line, "p99_ms");
+    run->lost = parse_figure(line, "lost");
+    run->duplicated = parse_figure(line, "duplicated");
+    run->p50_ms = parse_figure(line, "p50_ms");
+    run->p99_ms = parse_figure(line, "p99_ms");
     parse_text(line, "broke", run->broke, sizeof run->broke);
     parse_text(line, "why", r->why, sizeof r->why);
     return !junit || buf_append_str(&r->junit, junit) ||

@@ -4,14 +4,13 @@
 
 #include "check/stages.h"
 #include "measure/stats.h"
+#include "report/files/parse_json.h"
 #include "tune/model.h"
 
 // Returns the number result.<object>.<key>; NAN when there is none.
 static double cost_number(const json_t *result, const char *object, const char *key)
 {
-    const json_t *value = json_object_get(json_object_get(result, object), key);
-
-    return json_is_number(value) ? json_number_value(value) : NAN;
+    return parse_figure(json_object_get(result, object), key);
 }
 
 // Converts the seconds that this many tokens took to milliseconds per thousand tokens: both factors

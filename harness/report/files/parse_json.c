@@ -1,5 +1,7 @@
 #include "report/files/parse_json.h"
 
+#include <math.h>
+
 #include "os/paths.h"
 
 json_t *parse_file(const char *folder, const char *name, struct err *e)
@@ -28,6 +30,13 @@ json_t *parse_file(const char *folder, const char *name, struct err *e)
 double parse_number(const json_t *object, const char *key)
 {
     return json_number_value(json_object_get(object, key));
+}
+
+double parse_figure(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 int64_t parse_integer(const json_t *object, const char *key)

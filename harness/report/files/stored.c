@@ -1,10 +1,10 @@
 #include "report/files/stored.h"
 
-#include <jansson.h>
 #include <math.h>
 
 #include "base/utf8.h"
 #include "os/paths.h"
+#include "report/files/parse_json.h"
 #include "report/folder.h"
 
 #define RESULT_MAX (64u << 20)
@@ -101,8 +101,7 @@ static bool take_result(struct stored *s, json_t *root)
     s->interrupted = json_is_true(json_object_get(root, "interrupted"));
     take_origin(s, root);
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
-        json_t *value = json_object_get(values, metrics[id].name);
-        s->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
+        s->values[id] = parse_figure(values, metrics[id].name);
         // Larger values are refused, because sums of them could become infinite, which JSON cannot
         // express.
         if (fabs(s->values[id]) > VALUE_MAX)

@@ -127,9 +127,8 @@ static bool read_cuts(const json_t *list, struct trial_cuts *cuts)
 static void read_trial_metric(struct trial_result *r, enum metric_id id, const json_t *one)
 {
     const json_t *judged = json_object_get(one, "judged");
-    const json_t *value = json_object_get(one, "value");
 
-    r->values[id] = json_is_number(value) ? json_number_value(value) : NAN;
+    r->values[id] = parse_figure(one, "value");
     r->broken[id] = json_is_true(json_object_get(one, "broken"));
     parse_text(one, "example", r->example[id], sizeof r->example[id]);
     r->judged[id].judged = json_number_value(json_array_get(judged, 0));
@@ -142,7 +141,6 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 {
     const json_t *all = json_object_get(from, "metrics");
     const json_t *times = json_object_get(from, "cut_ns");
-    const json_t *recovery = json_object_get(from, "recovery_ms");
     char verdict[20];
 
     *r = (struct trial_result){.ran = true, .reached = (int)parse_integer(from, "reached")};
@@ -158,7 +156,7 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
     parse_text(from, "why", r->why, sizeof r->why);
     for (size_t i = 0; i < POINTS_CUTS_MAX; i++)
         r->cut_ns[i] = json_integer_value(json_array_get(times, i));
-    r->recovery_ms = json_is_number(recovery) ? json_number_value(recovery) : NAN;
+    r->recovery_ms = parse_figure(from, "recovery_ms");
     r->took_ns = parse_integer(from, "took_ns");
     return true;
 }
