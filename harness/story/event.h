@@ -316,9 +316,8 @@ const char *story_keep(struct story *t, const char *text);
 
 // The text of one event within the buffer of events. write.c sorts the pieces by time.
 struct piece {
-    int64_t ns;    // its time; INT64_MIN puts it before all events with a time, INT64_MAX behind
-    size_t number; // in the order of writing, for pieces with the same time
-    size_t from, len;
+    int64_t ns;       // its time; INT64_MIN puts it before all events with a time, INT64_MAX behind
+    size_t from, len; // its place in the buffer, in the order of writing, and its length
 };
 
 struct writer {

@@ -208,7 +208,7 @@ static bool read_word(struct words *w, const struct event_word *word, struct eve
     char text[512];
     int64_t value = 0;
 
-    if ((event->given & event_bit(event, word)))
+    if (event->given & event_bit(event, word))
         return origin_err(name, e, "'%s' is said twice, or against another word", word->name);
     event->given |= event_bit(event, word);
     if (word->type >= VALUE_FLAG)

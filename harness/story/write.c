@@ -34,8 +34,7 @@ static void end_piece(struct writer *w, int64_t ns, size_t from)
 {
     buf_append_char(w->out, '\n');
     memory_grow(&w->pieces, w->piece_count, 1, sizeof *w->pieces);
-    w->pieces[w->piece_count] = (struct piece){ns, w->piece_count, from, w->out->len - from};
-    w->piece_count++;
+    w->pieces[w->piece_count++] = (struct piece){ns, from, w->out->len - from};
 }
 
 struct event write_event_of(const struct writer *w, enum event_kind kind, const void *record)
@@ -267,8 +266,9 @@ static int compare_pieces(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
 
+    // Pieces with the same time keep the order of writing.
     return x->ns != y->ns ? (x->ns > y->ns) - (x->ns < y->ns)
-                          : (x->number > y->number) - (x->number < y->number);
+                          : (x->from > y->from) - (x->from < y->from);
 }
 
 // Writes all events kind by kind; write_part sorts them by time.
