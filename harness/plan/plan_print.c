@@ -136,16 +136,6 @@ static void print_fault(struct printer *pr, const struct plan_fault *f)
     buf_append_char(pr->out, '\n');
 }
 
-// True when a phase is a closed loop, which may send fewer tokens than the plan has for it.
-static bool has_closed_loop(const struct scenario *s)
-{
-    bool closed = false;
-
-    for (size_t i = 0; i < s->load_count; i++)
-        closed = closed || s->load[i].closed;
-    return closed;
-}
-
 bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
 {
     struct printer pr = {.plan = p,
@@ -156,7 +146,7 @@ bool plan_print(const struct plan *p, const struct scenario *s, struct buf *out)
         .fault = print_fault};
 
     buf_printf(out, "# %s, seed %" PRIu64 ": %s%zu %s in %zu %s, %zu %s, %g s of load\n", s->name,
-        s->seed, has_closed_loop(s) ? "at most " : "", p->token_count,
+        s->seed, scenario_has_closed_loop(s) ? "at most " : "", p->token_count,
         NOUN(p->token_count, "token", "tokens"), p->txn_count,
         NOUN(p->txn_count, "transaction", "transactions"), p->fault_count,
         NOUN(p->fault_count, "fault", "faults"), (double)p->load_ns / 1e9);

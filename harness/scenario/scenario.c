@@ -201,6 +201,15 @@ int64_t scenario_load_ns(const struct scenario *s)
     return ns;
 }
 
+bool scenario_has_closed_loop(const struct scenario *s)
+{
+    bool closed = false;
+
+    for (size_t i = 0; i < s->load_count; i++)
+        closed = closed || s->load[i].closed;
+    return closed;
+}
+
 int64_t scenario_healthcheck_ms(const struct scenario *s)
 {
     int64_t timeout_ms = s->collector.batch_timeout_ns / NS_PER_MS;

@@ -310,6 +310,9 @@ int64_t scenario_starts_ns(const struct scenario *s);
 // Returns the length of all phases together, in ns.
 int64_t scenario_load_ns(const struct scenario *s);
 
+// True when a phase is a closed loop, which may send fewer tokens than the plan has for it.
+bool scenario_has_closed_loop(const struct scenario *s);
+
 // Calls `tell` for each key, in the order of the format. `path` is such as "load.N.rate"; `text`
 // says what the key means, its default and its limits.
 void keys_each(void (*tell)(const char *path, const char *text));

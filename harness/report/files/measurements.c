@@ -90,15 +90,6 @@ static void add_phase(void *list, const struct interval *i)
                   "from_commit_ms", json_distribution(i->from_commit)));
 }
 
-static bool any_closed_loop(const struct scenario *s)
-{
-    bool closed = false;
-
-    for (size_t i = 0; i < s->load_count; i++)
-        closed = closed || s->load[i].closed;
-    return closed;
-}
-
 static void add_stalls(json_t *object, const struct stalls *s)
 {
     json_object_set_new(object, "stalls", json_integer((json_int_t)s->count));
@@ -133,7 +124,8 @@ static void add_harness(const struct report *r, json_t *root)
     double tokens = (double)r->ledger->log->delivery_count;
     double lines = (double)r->ledger->log->line_count;
 
-    json_object_set_new(generator, "closed_loop", json_boolean(any_closed_loop(r->scenario)));
+    json_object_set_new(
+        generator, "closed_loop", json_boolean(scenario_has_closed_loop(r->scenario)));
     json_object_set_new(generator, "cpu_s", real_or_null(in->load->cpu_s));
     json_object_set_new(
         generator, "ns_per_token", ns_each(in->load->cpu_s, r->result->values[METRIC_ATTEMPTED]));
