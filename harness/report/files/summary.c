@@ -81,15 +81,22 @@ static void put_details(const struct suite *s, const struct suite_run *r, struct
     buf_append_str(out, "\n</details>\n");
 }
 
-// Puts the runs for which `belongs` is true into a fold, because hundreds of scenarios that passed
-// would hide the few that did not. Without such a run there is no fold.
-static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_run *r),
-    const char *title, struct buf *out)
+static size_t count_runs_that(const struct suite *s, bool (*belongs)(const struct suite_run *r))
 {
     size_t count = 0;
 
     for (size_t i = 0; i < s->run_count; i++)
         count += belongs(&s->runs[i]);
+    return count;
+}
+
+// Puts the runs for which `belongs` is true into a fold, because hundreds of scenarios that passed
+// would hide the few that did not. Without such a run there is no fold.
+static void put_fold(const struct suite *s, bool (*belongs)(const struct suite_run *r),
+    const char *title, struct buf *out)
+{
+    const size_t count = count_runs_that(s, belongs);
+
     if (count == 0)
         return;
     buf_printf(out, "\n<details><summary>%zu %s</summary>\n\n", count, title);
@@ -177,15 +184,6 @@ static void put_hours(const struct suite *s, struct buf *out)
         put_hour(s, hour_number, &hour, out);
 }
 
-static bool any_judged(const struct suite *s)
-{
-    for (size_t i = 0; i < s->run_count; i++) {
-        if (s->runs[i].state == SUITE_JUDGED)
-            return true;
-    }
-    return false;
-}
-
 bool summary_write(const struct suite *s, const char *out, struct err *e)
 {
     struct buf text FREED_BY(buf_fini) = BUF_INIT(SUMMARY_MAX);
@@ -198,8 +196,8 @@ bool summary_write(const struct suite *s, const char *out, struct err *e)
     each_bad(s, &text, put_summary_row);
     // If all runs were skipped, nothing has passed.
     if (text.len == head)
-        buf_append_str(
-            &text, any_judged(s) ? "| all that ran | pass | |\n" : "| none | not run | |\n");
+        buf_append_str(&text, count_runs_that(s, has_passed) > 0 ? "| all that ran | pass | |\n"
+                                                                 : "| none | not run | |\n");
     if (s->soak)
         put_hours(s, &text);
     each_bad(s, &text, put_details);
