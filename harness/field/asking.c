@@ -80,7 +80,7 @@ static bool record_answer(struct field_run *f, size_t row, const struct experime
     const struct answer *answer, struct err *e)
 {
     struct answer relative = *answer;
-    char key[EXPERIMENT_KEY_MAX];
+    char key[ANSWERS_KEY_MAX];
 
     experiment_key(x, key);
     snprintf(relative.folder, sizeof relative.folder, "%s",

@@ -50,7 +50,7 @@ const char *cells_title(size_t column)
 static bool find_stored_answer(
     const struct field_run *f, const struct experiment *x, struct answer *answer)
 {
-    char key[EXPERIMENT_KEY_MAX];
+    char key[ANSWERS_KEY_MAX];
 
     experiment_key(x, key);
     return answer_file_find(&f->answers, key, answer);

@@ -7,7 +7,7 @@ static void store_answer(struct field_run *f, const struct question *q)
 {
     const struct experiment x = asking_experiment(f, 0, q, 1);
     const struct answer good = {.p99 = 5, .judged = 1, .planned = 1, .struck = 1, .in_hand = 1};
-    char key[EXPERIMENT_KEY_MAX];
+    char key[ANSWERS_KEY_MAX];
     struct err e;
 
     experiment_key(&x, key);
@@ -78,7 +78,7 @@ static void store_rate(struct field_run *f, int rate, int seed, double left)
 {
     const struct answer a = {.p99 = 5, .judged = 1, .planned = 1, .left = left};
     struct experiment x = asking_experiment(f, 0, question_burst, seed);
-    char key[EXPERIMENT_KEY_MAX];
+    char key[ANSWERS_KEY_MAX];
     struct err e;
 
     x.rate = rate;

@@ -215,18 +215,18 @@ static bool run_question(
            run_loaded(o, paths.items[0], &sets.overrides, answer, e);
 }
 
-void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX])
+void experiment_key(const struct experiment *x, char key[ANSWERS_KEY_MAX])
 {
     char command[700];
 
     experiment_command(x, command, sizeof command);
-    snprintf(key, EXPERIMENT_KEY_MAX, "%s %s: %s", x->subject, x->version, command);
+    snprintf(key, ANSWERS_KEY_MAX, "%s %s: %s", x->subject, x->version, command);
 }
 
 bool experiment_answer(const struct experiment *x, const struct options *o,
     struct answer_file *known, struct answer *answer, bool *fresh, struct err *e)
 {
-    char key[EXPERIMENT_KEY_MAX];
+    char key[ANSWERS_KEY_MAX];
 
     experiment_key(x, key);
     *fresh = !answer_file_find(known, key, answer);

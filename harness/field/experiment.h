@@ -33,11 +33,9 @@ struct experiment {
     int seed;    // 1: the scenario's own seed
 };
 
-#define EXPERIMENT_KEY_MAX ANSWERS_KEY_MAX
-
 // Writes the key under which the answer is stored; it names all that decides what is run, but not
 // the server.
-void experiment_key(const struct experiment *x, char key[EXPERIMENT_KEY_MAX]);
+void experiment_key(const struct experiment *x, char key[ANSWERS_KEY_MAX]);
 
 // Writes the command that repeats the run, on a server of its own.
 void experiment_command(const struct experiment *x, char *out, size_t size);
