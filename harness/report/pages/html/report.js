@@ -367,11 +367,6 @@ function judgedShare(j) {
     (excused.length ? `; excused ${excused.join(', ')}` : '');
 }
 
-function loadTables() {
-  latencies();
-  recoveries();
-}
-
 function tables() {
   const counts = result.metrics;
   fillTable('invariant-table', 'Invariants', ['invariant', 'count', '', 'judged'],
@@ -421,7 +416,8 @@ if (data.cuts) {
 } else {
   keyFigures();
   showGlance();
-  loadTables();
+  latencies();
+  recoveries();
   tables();
   batches();
   charts();
