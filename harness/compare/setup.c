@@ -97,7 +97,8 @@ static struct entries read_entries(const char *text, size_t len)
 size_t setup_differences(
     const char *base, size_t base_len, const char *new, size_t new_len, struct buf *out)
 {
-    struct entries a = read_entries(base, base_len), b = read_entries(new, new_len);
+    struct entries a FREED_BY(free_entries) = read_entries(base, base_len);
+    struct entries b FREED_BY(free_entries) = read_entries(new, new_len);
     size_t i = 0, j = 0, found = 0;
 
     while (i < a.count || j < b.count) {
@@ -119,8 +120,6 @@ size_t setup_differences(
     }
     if (found > DIFFERENCES_SHOWN)
         buf_printf(out, "; and %zu more", found - DIFFERENCES_SHOWN);
-    free_entries(&a);
-    free_entries(&b);
     return found;
 }
 

@@ -228,7 +228,7 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
     struct options own = *o;
     struct subject_sets sets FREED_BY(subjects_sets_fini) = {0};
     struct run_outcome outcome = {0};
-    struct scenario s = {0};
+    struct scenario s FREED_BY(scenario_fini) = {0};
     char path[PATH_MAX], text[80] = "not seen";
     enum shown shown = SHOWN_DOUBT;
 
@@ -241,7 +241,6 @@ static bool run_seed(const struct field_finding *f, const struct options *o, con
         subjects_adapt(&s);
     ok = ok && run_scenario(&s, &how, &outcome, e) &&
          read_finding_result(f, &outcome, text, sizeof text, &shown, e);
-    scenario_fini(&s);
     if (!ok && (e->kind == ERR_USAGE || e->kind == ERR_SKIP || e->kind == ERR_INTERRUPTED))
         return false;
     // If the harness itself failed, such as on a busy machine, count the run as inconclusive and go

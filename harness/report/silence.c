@@ -126,7 +126,7 @@ static void keep_last_line(struct silence *s, const char *line)
 
 void silence_read(struct silence *s, char *log, bool foreign)
 {
-    struct kind *kinds = memory_zeroed(KINDS_MAX, sizeof *kinds);
+    struct kind *kinds FREED_BY(memory_free) = memory_zeroed(KINDS_MAX, sizeof *kinds);
     const struct kind *commonest = kinds;
     size_t count = 0;
     char *rest = log, *line;
@@ -146,7 +146,6 @@ void silence_read(struct silence *s, char *log, bool foreign)
         copy_log_line(s->common, commonest->line);
         s->times = commonest->times;
     }
-    free(kinds);
 }
 
 // Reads the text of a log; of a log longer than LOG_MAX, half of LOG_MAX from its beginning and

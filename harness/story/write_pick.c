@@ -83,7 +83,7 @@ static void guess_write_times(struct writer *w)
 {
     struct subject_log log = w->h->log;
     struct ledger l = *w->l;
-    struct fault_record *kept = memory_zeroed(l.fault_count, sizeof *kept);
+    struct fault_record *kept FREED_BY(memory_free) = memory_zeroed(l.fault_count, sizeof *kept);
 
     // The guess depends on the faults, and a reader knows only those that are written.
     l.fault_count = 0;
@@ -99,7 +99,6 @@ static void guess_write_times(struct writer *w)
     log.lines = w->guessed;
     l.log = &log;
     ledger_guess_written(&l);
-    free(kept);
 }
 
 void write_pick(struct writer *w)

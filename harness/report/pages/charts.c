@@ -167,7 +167,7 @@ static json_t *size_row(size_t tokens, const size_t *by)
 json_t *charts_batches(const struct ledger *l)
 {
     size_t largest = largest_line(l);
-    size_t(*lines)[FIRED_KINDS] = memory_zeroed(largest + 1, sizeof *lines);
+    size_t(*lines)[FIRED_KINDS] FREED_BY(memory_free) = memory_zeroed(largest + 1, sizeof *lines);
     unsigned char *whys FREED_BY(memory_free) = stages_reasons(l);
     json_t *sizes = json_array(), *names = json_array();
 
@@ -180,6 +180,5 @@ json_t *charts_batches(const struct ledger *l)
         json_array_append_new(sizes, size_row(tokens, lines[tokens]));
     for (enum fired_by why = 0; why < FIRED_KINDS; why++)
         json_array_append_new(names, json_string(fired_name(why)));
-    free(lines);
     return json_pack("{s:o, s:o}", "reasons", names, "sizes", sizes);
 }
