@@ -1,4 +1,4 @@
-// Finds out what a terminal can do, and makes lines that fit into its window.
+// Finds out what a terminal can do, and makes bars, and lines that fit into its window.
 #pragma once
 
 #include "base/base.h"
