@@ -132,22 +132,20 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
         log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
         return true;
     }
-    if (a->place > 0 && line->tokens[a->place - 1].answered) {
-        // The token was given up without an answer, so this late answer is its first.
+    // Nobody waits for this answer. A line without tokens that are awaited may have been freed by
+    // another collector, so that its tokens were never answered.
+    if (line->left == 0 || (a->place > 0 && line->tokens[a->place - 1].answered)) {
+        // The tokens were given up without an answer, so this late answer is their first.
         if (line->timed_out)
             return answer_late(c, line, a, e);
-        log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
+        if (a->place > 0)
+            log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
+        else
+            log_line("SENDER", "line %" PRId64 " was answered before", a->line);
         return true;
     }
     if (a->place > 0)
         return answer_one(c, line, &line->tokens[a->place - 1], a, e);
-    if (line->left == 0) {
-        // All its tokens were given up, or answered one by one.
-        if (line->timed_out)
-            return answer_late(c, line, a, e);
-        log_line("SENDER", "line %" PRId64 " was answered before", a->line);
-        return true;
-    }
     // An answer without a place speaks for all tokens of the line that have no answer yet.
     for (int i = 0; i < line->count; i++)
         if (!line->tokens[i].answered && !answer_one(c, line, &line->tokens[i], a, e))

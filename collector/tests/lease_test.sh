@@ -28,6 +28,7 @@ main()
     idle_collectors_stay_known
     a_late_answer_changes_nothing
     a_late_answer_beside_its_timeout_changes_nothing
+    an_answer_to_a_freed_line_is_late
     term_gives_back_what_is_unanswered
     term_may_come_within_a_line
     an_answer_that_is_not_recorded_is_not_confirmed
@@ -340,6 +341,26 @@ a_late_answer_beside_its_timeout_changes_nothing()
     same "late3's first attempt" "late transient" "$(sql "SELECT string_agg(outcome, ' ' ORDER BY outcome)
         FROM attempts WHERE number = 1 AND token = (SELECT max(id) FROM tokens)")"
     ends ac TERM 0
+}
+
+# The test frees collector aj's line, as another collector would, and ends its session. The answer
+# names a token of the line, as mailroom-sender's answers do.
+an_answer_to_a_freed_line_is_late()
+{
+    run_answered aj
+    add late4
+    until grep -q "@x,late4," "$server_dir/aj.out"; do sleep 0.05; done
+    sql "SELECT mailroom_release(queue, owner, 'leased', 'for a test') FROM owners WHERE owner <> 0" >/dev/null
+    sql "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'collector'" >/dev/null
+    has_logged aj "another collector took us for dead"
+    echo "1.1 sent" >&8
+    has_logged aj "line 1 came too late"
+    until [ "$(wc -l <"$server_dir/aj.out")" = 2 ]; do sleep 0.05; done
+    echo "2.1 sent" >&8
+    nothing_is_left
+    same "late4" "late lost sent" "$(life late4 | tr ' ' '\n' | sort | paste -sd' ')"
+    ends aj TERM 0
+    exec 8>&-
 }
 
 term_gives_back_what_is_unanswered()
