@@ -128,26 +128,16 @@ const struct variables config_variables = {.program = "mailroom-collector",
     .count = SETTINGS,
     .set_number = set_number};
 
-static uint8_t hex_digit(char c)
-{
-    if (c <= '9')
-        return (uint8_t)(c - '0');
-    return (uint8_t)((c | 0x20) - 'a' + 10);
-}
-
 // `where`: the setting that the message names in place of the key, which it never shows.
 static bool decode_key(uint8_t key[SIGN_KEY_LEN], const char *hex, const char *where, struct err *e)
 {
     const size_t digits = 2 * (size_t)SIGN_KEY_LEN;
-    size_t len = strspn(hex, HEX_DIGITS);
 
-    if (len != digits || hex[len] != '\0')
-        return err_set(e, ERR_USAGE,
-            "%s holds a value that is not shown here; it must be exactly %zu hex digits", where,
-            digits);
-    for (size_t i = 0; i < SIGN_KEY_LEN; i++)
-        key[i] = (uint8_t)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
-    return true;
+    return (strlen(hex) == digits &&
+               OPENSSL_hexstr2buf_ex(key, SIGN_KEY_LEN, NULL, hex, '\0') == 1) ||
+           err_set(e, ERR_USAGE,
+               "%s holds a value that is not shown here; it must be exactly %zu hex digits", where,
+               digits);
 }
 
 // Reads the key from the first line of its file.

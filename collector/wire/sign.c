@@ -5,6 +5,8 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
+#define SIGNED_LEN (SIGN_SECRET_LEN + 32) // the secret, and the signature
+
 bool sign_init(struct sign *s, const uint8_t key[SIGN_KEY_LEN], struct err *e)
 {
     char digest[] = "SHA256";
@@ -30,30 +32,21 @@ void sign_fini(struct sign *s)
     *s = (struct sign){0};
 }
 
-// Writes base64url without padding and without a NUL; `out` has room for all of it.
-static void encode_base64url(const uint8_t *in, size_t len, char *out)
+// Writes base64url without padding and without a NUL.
+static void encode_base64url(const uint8_t in[SIGNED_LEN], char out[SIGN_TEXT_LEN])
 {
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint32_t bits = 0;
-    unsigned held = 0;
+    unsigned char text[SIGN_TEXT_LEN + 3]; // with two characters of padding, and a NUL
 
-    for (size_t i = 0; i < len; i++) {
-        bits = bits << 8 | in[i];
-        for (held += 8; held >= 6;) {
-            held -= 6;
-            *out++ = alphabet[bits >> held & 63];
-        }
-    }
-    if (held > 0)
-        *out = alphabet[bits << (6 - held) & 63];
+    EVP_EncodeBlock(text, in, SIGNED_LEN);
+    for (int i = 0; i < SIGN_TEXT_LEN; i++)
+        out[i] = (char)(text[i] == '+' ? '-' : text[i] == '/' ? '_' : text[i]);
 }
 
 bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[SIGN_SECRET_LEN],
     const char *code, char out[SIGN_TEXT_LEN], struct err *e)
 {
     const char *path = action == TOKEN_ACTIVATION ? "/activate" : "/recover";
-    uint8_t both[SIGN_SECRET_LEN + 32]; // the secret, and the signature
+    uint8_t both[SIGNED_LEN];
     size_t len = 0;
 
     memcpy(both, secret, SIGN_SECRET_LEN);
@@ -65,6 +58,6 @@ bool sign_token(struct sign *s, enum token_action action, const uint8_t secret[S
         ok = EVP_MAC_update(s->context, (const uint8_t *)code, SIGN_CODE_LEN) == 1;
     if (!ok || EVP_MAC_final(s->context, both + SIGN_SECRET_LEN, &len, 32) != 1 || len != 32)
         return err_set(e, ERR_INTERNAL, "OpenSSL failed to sign");
-    encode_base64url(both, sizeof both, out);
+    encode_base64url(both, out);
     return true;
 }
