@@ -10,6 +10,7 @@
 #include "loop/take.h"
 #include "loop/work.h"
 #include "queue/queue_lines.h"
+#include "session/column.h"
 
 #define LOOK_NS (100 * NS_PER_MS) // between two looks while some owner may have to be freed
 #define IDLE_NS NS_PER_S          // between two looks at others that have nothing in hand
@@ -31,17 +32,6 @@ enum {
     BUSY,
     COLUMNS
 };
-
-// These read a number and a truth value of the answer, which is text.
-static int64_t text_int64(const PGresult *r, int row, int column)
-{
-    return strtoll(PQgetvalue(r, row, column), NULL, 10);
-}
-
-static bool text_bool(const PGresult *r, int row, int column)
-{
-    return PQgetvalue(r, row, column)[0] == 't';
-}
 
 // False: the answer has other rows or columns than mailroom_peers gives.
 static bool check_columns(const PGresult *r, struct err *e)
@@ -86,10 +76,10 @@ bool peers_join(struct collector *c, bool new_cursor, struct err *e)
 // Begins to serve, because the answer says that the queue is ours, or that we have joined it.
 static void joined(struct collector *c, const PGresult *r)
 {
-    int64_t adopted = text_int64(r, 0, ADOPTED);
+    int64_t adopted = column_int64(r, 0, ADOPTED);
 
     c->queue.lanes = strchr(PQgetvalue(r, 0, LANES), ',') != NULL;
-    c->queue.epoch = text_int64(r, 0, EPOCH);
+    c->queue.epoch = column_int64(r, 0, EPOCH);
     c->peers.recorded = true;
     if (c->peers.makes_cursor && c->queue.policy->exclusive)
         log_line("QUEUE", "made a new cursor; %" PRId64 " %s", adopted,
@@ -106,9 +96,9 @@ static void joined(struct collector *c, const PGresult *r)
 // Stands by: notes what the answer tells of the holder. `free`: as in turn_watch.
 static void watch_holder(struct collector *c, const PGresult *r, bool free)
 {
-    struct seen seen = {.epoch = text_int64(r, 0, EPOCH),
-        .progress = text_int64(r, 0, PROGRESS),
-        .waits = text_bool(r, 0, WAITS)};
+    struct seen seen = {.epoch = column_int64(r, 0, EPOCH),
+        .progress = column_int64(r, 0, PROGRESS),
+        .waits = *PQgetvalue(r, 0, WAITS) != 0};
 
     snprintf(seen.holder, sizeof seen.holder, "%s", PQgetvalue(r, 0, HOLDER));
     turn_watch(c, free, &seen);
@@ -250,15 +240,15 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     // The renewed lease lasts from the request on. But if nothing was in hand meanwhile, peers_step
     // has set renewed_ns to a later time.
     p->renewed_ns = clock_max(p->renewed_ns, p->asked_ns);
-    int64_t freed = text_int64(r, 0, ADOPTED);
+    int64_t freed = column_int64(r, 0, ADOPTED);
     if (freed > 0)
         log_freed(c, freed);
     for (int i = 1; i < PQntuples(r); i++)
         owners_note(&p->others,
-            (struct owner){.number = text_int64(r, i, OTHER),
-                .renewed = text_int64(r, i, RENEWED),
-                .alive = text_bool(r, i, ALIVE),
-                .busy = text_bool(r, i, BUSY)},
+            (struct owner){.number = column_int64(r, i, OTHER),
+                .renewed = column_int64(r, i, RENEWED),
+                .alive = *PQgetvalue(r, i, ALIVE) != 0,
+                .busy = *PQgetvalue(r, i, BUSY) != 0},
             c->now_ns);
     owners_end_look(&p->others, c->now_ns);
     if (p->freeing.alive)
@@ -266,7 +256,7 @@ bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e)
     p->freeing = (struct owner){0};
     // Nobody announces what we freed, what an owner that left gave back, or what else has no owner
     // and is due (WAITS), such as what a person gives to mailroom_retry. So we look for it.
-    if (freed > 0 || p->others.n < before || text_bool(r, 0, WAITS))
+    if (freed > 0 || p->others.n < before || *PQgetvalue(r, 0, WAITS) != 0)
         take_look_at_all(c);
     return true;
 }

@@ -352,8 +352,8 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e)
     }
     outbox_confirmed(&c->settle.outbox);
     if (PQntuples(r) > 0)
-        log_line("QUEUE", "%d %s late, because the line had ended; the first is for token %s",
-            PQntuples(r), NOUN(PQntuples(r), "answer was", "answers were"), PQgetvalue(r, 0, 0));
+        log_line("QUEUE", "%d %s late, because the line had ended; the first is for token %" PRId64,
+            PQntuples(r), NOUN(PQntuples(r), "answer was", "answers were"), column_int64(r, 0, 0));
     // Some of these tokens may be due for another attempt already.
     c->take.look_at_ns = 0;
     return reread_rests(c, e);

@@ -35,7 +35,7 @@ bool queue_send_take(const struct queue *q, struct session *s, const struct take
     // A rate of 0 says that there is no budget; the burst and the day's limit count for nothing
     // then.
     snprintf(per_s, sizeof per_s, "%.9g", q->budget ? q->budget->per_s : 0);
-    return session_execute_binary(s, QUEUE_TAKE, "lines",
+    return session_execute(s, QUEUE_TAKE, "lines",
         SESSION_PARAMS(q->name, q->number,
             // A take of an older epoch fails. Where several collect, they have no epoch: null.
             q->policy->exclusive ? session_number(epoch, q->epoch) : NULL,
@@ -57,7 +57,7 @@ bool queue_send_read(const struct queue *q, struct session *s, int wanted, const
 {
     char epoch[SESSION_NUMBER_LEN], tokens[SESSION_NUMBER_LEN];
 
-    return session_execute_binary(s, QUEUE_TAKE, "read",
+    return session_execute(s, QUEUE_TAKE, "read",
         SESSION_PARAMS(
             q->name, session_number(epoch, q->epoch), session_number(tokens, wanted), behind),
         deadline_ns, e);
@@ -68,9 +68,9 @@ bool queue_send_settled(const struct queue *q, struct session *s, const struct s
 {
     // If only the cursor moves, and no row is named (`lines` is "{}"), a shorter statement does.
     if (d->cursor_to && d->lines.len == 2 && !d->has_dead && !unlock)
-        return session_execute_binary(s, QUEUE_SETTLED, "passed",
+        return session_execute(s, QUEUE_SETTLED, "passed",
             SESSION_PARAMS(q->name, q->number, d->cursor_to), deadline_ns, e);
-    return session_execute_binary(s, QUEUE_SETTLED, "settled",
+    return session_execute(s, QUEUE_SETTLED, "settled",
         SESSION_PARAMS(q->name, q->number, d->lines.data, d->nonces.data, outcome,
             d->has_ends ? d->ends.data : NULL, d->has_dead ? d->tokens.data : NULL,
             d->has_dead ? d->reasons.data : NULL, unlock ? "t" : "f", d->cursor_to),
@@ -89,7 +89,7 @@ bool queue_send_answered(const struct queue *q, struct session *s, const char *c
 bool queue_send_in_doubt(const struct queue *q, struct session *s, const char *tokens,
     int64_t deadline_ns, struct err *e)
 {
-    return session_execute_binary(
+    return session_execute(
         s, QUEUE_IN_DOUBT, "in_doubt", SESSION_PARAMS(q->name, q->number, tokens), deadline_ns, e);
 }
 

@@ -293,14 +293,6 @@ bool session_prepare(struct session *s, int tag, const char *name, const char *s
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
     int64_t deadline_ns, struct err *e)
 {
-    int sent = PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 0);
-
-    return finish_request(s, sent, tag, deadline_ns, e);
-}
-
-bool session_execute_binary(struct session *s, int tag, const char *name, struct session_params p,
-    int64_t deadline_ns, struct err *e)
-{
     int sent = PQsendQueryPrepared(s->conn, name, p.n, p.values, NULL, NULL, 1);
 
     return finish_request(s, sent, tag, deadline_ns, e);

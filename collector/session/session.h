@@ -90,15 +90,13 @@ int64_t session_deadline_ns(const struct session *s);
 bool session_pump(struct session *s, int64_t now_ns, struct err *e) MUST_USE;
 
 // These queue a request, and send what the socket takes at once. session_query sends a statement's
-// text, and session_prepare prepares a statement. The others execute a prepared statement, with a
-// result in text or in binary.
+// text, and session_prepare prepares a statement. session_execute executes a prepared statement,
+// with a result in binary (column.h).
 bool session_query(struct session *s, int tag, const char *sql, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool session_prepare(struct session *s, int tag, const char *name, const char *sql,
     int64_t deadline_ns, struct err *e) MUST_USE;
 bool session_execute(struct session *s, int tag, const char *name, struct session_params p,
-    int64_t deadline_ns, struct err *e) MUST_USE;
-bool session_execute_binary(struct session *s, int tag, const char *name, struct session_params p,
     int64_t deadline_ns, struct err *e) MUST_USE;
 
 // True while the answer to a request with this tag is not complete. A caller that repeats a request

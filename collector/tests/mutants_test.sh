@@ -25,7 +25,7 @@ mutant() { # name
         ;;
     all-due) # L4: never looks at all that is due, neither every 30 s nor when it hears of it
         edits=(collector/loop/take.c 's/c->now_ns >= t->all_due_at_ns ||/false ||/'
-            collector/loop/peers.c "s/ || text_bool(r, 0, WAITS)//")
+            collector/loop/peers.c "s/ || \*PQgetvalue(r, 0, WAITS) != 0//")
         target=mailroom-collector
         test=(sh collector/tests/clock_test.sh)
         ;;

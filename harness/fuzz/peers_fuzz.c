@@ -5,9 +5,12 @@
 //
 // The input: a byte of flags for each answer, then its rows. A cell is a length (255: null) and so
 // many bytes; the number of rows and the milliseconds since the last answer come first.
+#include <endian.h>
+
 #include "fuzz/fuzz.h"
 #include "loop/work.h"
 #include "queue/queue_lines.h"
+#include "session/column.h"
 
 #define COLUMNS 11
 #define NULL_CELL 255
@@ -60,7 +63,7 @@ static PGresult *make_result(struct fuzz_bytes *in, unsigned flags, int rows)
 static bool is_named(const PGresult *r, const struct owner *o)
 {
     for (int row = 1; row < PQntuples(r); row++)
-        if (strtoll(PQgetvalue(r, row, 7), NULL, 10) == o->number)
+        if (column_int64(r, row, 7) == o->number)
             return true;
     return false;
 }
@@ -125,20 +128,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 // --- seeds --------------------------------------------------------------------------------
 
-static size_t put(uint8_t *data, size_t len, const char *text)
+static size_t put(uint8_t *data, size_t len, const void *cell, size_t n)
 {
-    size_t n = strlen(text);
-
     data[len] = (uint8_t)n;
-    memcpy(data + len + 1, text, n);
+    memcpy(data + len + 1, cell, n);
     return len + 1 + n;
+}
+
+// Puts a bigint, as a binary answer has it.
+static size_t put_number(uint8_t *data, size_t len, uint64_t number)
+{
+    uint64_t big = htobe64(number);
+
+    return put(data, len, &big, sizeof big);
 }
 
 // Makes two answers that name other collectors, one in four of them gone; in the last seed more of
 // them than are kept.
 size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
 {
-    static const char *const ours[] = {"1", "me", "5", "t", "activation", "3", "", "", "", ""};
     unsigned others = index == 2 ? 39 : 4;
     size_t len = 0;
 
@@ -150,16 +158,17 @@ size_t fuzz_seed(size_t index, uint8_t *data, size_t size, bool *good)
         data[len++] = GOOD_STATE | (index == 1 && turn == 0 ? JOIN : 0);
         data[len++] = (uint8_t)(1 + others);
         data[len++] = 40;
-        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-            len = put(data, len, ours[i]);
+        len = put(data, put_number(data, len, 1), "me", 2);
+        len = put(data, put_number(data, len, 5), "\1", 1);
+        len = put_number(data, put(data, len, "activation", 10), 3);
+        for (int i = 0; i < 4; i++)
+            len = put(data, len, "", 0);
         for (unsigned other = 0; other < others; other++) {
-            char number[16];
-            len = put(data, len, "other");
+            len = put(data, len, "other", 5);
             for (int i = 0; i < 6; i++)
-                len = put(data, len, "");
-            snprintf(number, sizeof number, "%u", 17 + other);
-            len = put(data, put(data, len, number), "4");
-            len = put(data, put(data, len, other % 4 ? "t" : "f"), "t");
+                len = put(data, len, "", 0);
+            len = put_number(data, put_number(data, len, 17 + other), 4);
+            len = put(data, put(data, len, other % 4 ? "\1" : "", 1), "\1", 1);
         }
     }
     return len;
