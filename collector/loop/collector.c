@@ -9,6 +9,7 @@
 #include "loop/collector.h"
 
 #include <poll.h>
+#include <sysexits.h>
 
 #include "base/log.h"
 #include "base/program.h"
@@ -75,7 +76,7 @@ static bool set_up_step(struct collector *c, enum state *next, struct err *e)
 
 // --- the loop -------------------------------------------------------------------------
 
-static void end_collector(struct collector *c, enum collector_exit exit)
+static void end_collector(struct collector *c, int exit)
 {
     c->ending.step = ENDED;
     c->ending.exit = exit;
@@ -265,13 +266,13 @@ static bool stop_if_due(struct collector *c, struct err *e)
             NOUN(left, "token", "tokens"));
     // If an error ends us, the exit code is that of the error, even if tokens were given back.
     if (done) {
-        end_collector(c, c->ending.exit != COLLECTOR_OK   ? c->ending.exit
-                         : c->ending.returned || left > 0 ? COLLECTOR_UNCONFIRMED
-                                                          : COLLECTOR_OK);
+        end_collector(c, c->ending.exit != EX_OK          ? c->ending.exit
+                         : c->ending.returned || left > 0 ? EX_TEMPFAIL
+                                                          : EX_OK);
     } else if (c->now_ns >= c->ending.at_ns) {
         log_line("MAIN", "no time is left for %s; the last line is not confirmed",
             state_doing(c->state));
-        end_collector(c, COLLECTOR_UNCONFIRMED);
+        end_collector(c, EX_TEMPFAIL);
     }
     return true;
 }
@@ -373,8 +374,8 @@ static void collector_fini(struct collector *c)
     collect_fini(c);
 }
 
-enum collector_exit collector_run(const struct config *config, int signal_fd, int output_fd,
-    char *const command[], struct metrics *metrics)
+int collector_run(const struct config *config, int signal_fd, int output_fd, char *const command[],
+    struct metrics *metrics)
 {
     struct collector c = {
         .config = config, .metrics = metrics, .signal_fd = signal_fd, .state = BACK_OFF};

@@ -4,6 +4,8 @@
 // when it ends, we end.
 #include "loop/sender.h"
 
+#include <sysexits.h>
+
 #include "base/log.h"
 #include "loop/answers.h"
 #include "loop/take.h"
@@ -47,7 +49,7 @@ bool sender_lost(struct collector *c, struct err *e)
         "SENDER", "it ended %s; tokens without an answer, to be tried again: %d", how, unanswered);
     // A sender with wrong settings would end like this at each start, and mail would wait while
     // everything seems to work.
-    if (code == COLLECTOR_CONFIG && !stopped) {
+    if (code == EX_CONFIG && !stopped) {
         s->state = SENDER_ENDED;
         return err_set(e, ERR_USAGE,
             "the sender says by its exit code %d that its settings do not fit; its message stands "

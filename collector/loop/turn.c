@@ -6,6 +6,7 @@
 #include "loop/turn.h"
 
 #include <poll.h>
+#include <sysexits.h>
 
 #include "base/log.h"
 #include "loop/collect.h"
@@ -128,7 +129,7 @@ void turn_leave(struct collector *c)
     if (c->turn.step != TURN_OURS || collect_unsettled(c))
         return;
     // An exit code other than 0 may mean that tokens are in doubt, although no line is out.
-    if (c->queue.policy->exclusive && c->ending.exit != COLLECTOR_OK)
+    if (c->queue.policy->exclusive && c->ending.exit != EX_OK)
         return;
     if (!queue_send_peers(&c->queue, &c->link.session,
             &(struct peers_request){.leave = "stopped", .answered = c->sender.answered},

@@ -60,7 +60,7 @@ struct collector {
             ENDED,
         } step;
         bool returned; // tokens were given back; without an error the exit code is then 75
-        enum collector_exit exit;
+        int exit;      // the exit code
         int64_t at_ns; // after TERM or INT: when to end, even if something is not done
     } ending;
 };
