@@ -72,21 +72,18 @@ static bool enter_sandbox(const struct config *config, const struct metrics *m, 
 // Runs the collector until it ends. Returns the exit code.
 static int collect(const struct config *config, char *const command[])
 {
-    struct metrics metrics;
+    struct metrics metrics = {.kind = METRICS_OFF};
     struct err e;
     int code;
 
     err_clear(&e);
-    if (!program_catch_signals(&e) || !metrics_open(&metrics, config, &e)) {
-        log_line("MAIN", "%s", e.text);
-        return program_exit_code(e.kind);
-    }
     // The metrics are opened before the sandbox, in which no socket can begin to listen.
-    if (!enter_sandbox(config, &metrics, &e)) {
+    if (program_catch_signals(&e) && metrics_open(&metrics, config, &e) &&
+        enter_sandbox(config, &metrics, &e)) {
+        code = collector_run(config, program_stop_fd(), STDOUT_FILENO, command, &metrics);
+    } else {
         log_line("MAIN", "%s", e.text);
         code = program_exit_code(e.kind);
-    } else {
-        code = (int)collector_run(config, program_stop_fd(), STDOUT_FILENO, command, &metrics);
     }
     metrics_close(&metrics);
     return code;
