@@ -11,8 +11,7 @@ bool err_set(struct err *e, enum err_kind kind, const char *fmt, ...)
 {
     va_list args;
 
-    err_clear(e);
-    e->kind = kind;
+    *e = (struct err){.kind = kind};
     va_start(args, fmt);
     vsnprintf(e->text, sizeof e->text, fmt, args);
     va_end(args);
@@ -26,9 +25,7 @@ bool err_sys(struct err *e, enum err_kind kind, const char *fmt, ...)
     int saved = errno;
     va_list args;
 
-    err_clear(e);
-    e->kind = kind;
-    e->sys_errno = saved;
+    *e = (struct err){.kind = kind, .sys_errno = saved};
     va_start(args, fmt);
     vsnprintf(e->text, sizeof e->text, fmt, args);
     va_end(args);
@@ -77,8 +74,5 @@ bool err_memory_for(struct err *e, const char *fmt, ...)
 
 void err_clear(struct err *e)
 {
-    e->kind = ERR_NONE;
-    e->sys_errno = 0;
-    e->sqlstate[0] = '\0';
-    e->text[0] = '\0';
+    *e = (struct err){0};
 }
