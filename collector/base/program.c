@@ -98,6 +98,12 @@ bool program_write(int fd, const char *text, size_t len)
     return true;
 }
 
+bool program_pipe(int ends[2])
+{
+    return pipe(ends) == 0 && fcntl(ends[0], F_SETFD, FD_CLOEXEC) == 0 &&
+           fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0;
+}
+
 // Notes TERM or INT, and wakes a poll on the pipe.
 static void on_signal(int number)
 {
@@ -114,12 +120,9 @@ bool program_catch_signals(struct err *e)
     struct sigaction stop = {.sa_handler = on_signal};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-    if (pipe(stop_pipe) != 0)
+    if (!program_pipe(stop_pipe) || fcntl(stop_pipe[0], F_SETFL, O_NONBLOCK) != 0 ||
+        fcntl(stop_pipe[1], F_SETFL, O_NONBLOCK) != 0)
         return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
-    for (int i = 0; i < 2; i++)
-        if (fcntl(stop_pipe[i], F_SETFD, FD_CLOEXEC) != 0 ||
-            fcntl(stop_pipe[i], F_SETFL, O_NONBLOCK) != 0)
-            return err_sys(e, ERR_SYSTEM, "the pipe for signals cannot be made");
     if (sigaction(SIGTERM, &stop, NULL) != 0 || sigaction(SIGINT, &stop, NULL) != 0 ||
         sigaction(SIGPIPE, &ignore, NULL) != 0 || sigaction(SIGXFSZ, &ignore, NULL) != 0)
         return err_sys(e, ERR_SYSTEM, "signals cannot be caught");

@@ -37,6 +37,10 @@ MUST_USE bool program_read_secret(const char *path, bool show_path, char *line, 
 // Writes all of the text, and waits for room if need be. False: errno says why.
 MUST_USE bool program_write(int fd, const char *text, size_t len);
 
+// Makes a pipe whose ends are closed on exec. False: errno says why; ends that were made stay open,
+// and the others keep their values.
+MUST_USE bool program_pipe(int ends[2]);
+
 // Returns the descriptor that can be read once TERM or INT has come; the caller may read its bytes.
 int program_stop_fd(void);
 bool program_stopping(void); // TERM or INT has come

@@ -1,8 +1,8 @@
 #include "process/child.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
+#include "base/program.h"
 #include "process/launch.h"
 
 void child_init(struct child *c)
@@ -17,26 +17,13 @@ static void close_pair(int pair[2])
             close(pair[i]);
 }
 
-// Makes both pipes of the sender. On failure the caller closes the ends that are not -1.
-static bool make_pipes(int in[2], int out[2], struct err *e)
-{
-    int *const all[] = {in, out};
-
-    for (int i = 0; i < 2; i++) {
-        if (pipe(all[i]) != 0)
-            return err_sys(e, ERR_SYSTEM, "the pipes for the sender cannot be made");
-        for (int k = 0; k < 2; k++)
-            if (fcntl(all[i][k], F_SETFD, FD_CLOEXEC) != 0)
-                return err_sys(e, ERR_SYSTEM, "the pipes for the sender cannot be made");
-    }
-    return true;
-}
-
 bool child_start(struct child *c, struct err *e)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
 
-    if (!make_pipes(in, out, e) || !launch_start(in[0], out[1], &c->pid, e)) {
+    bool piped = (program_pipe(in) && program_pipe(out)) ||
+                 err_sys(e, ERR_SYSTEM, "the pipes for the sender cannot be made");
+    if (!piped || !launch_start(in[0], out[1], &c->pid, e)) {
         close_pair(in);
         close_pair(out);
         child_init(c);
@@ -66,10 +53,8 @@ int child_end(struct child *c, char how[CHILD_HOW_LEN])
         snprintf(how, CHILD_HOW_LEN, "by signal %d", WTERMSIG(status));
     else
         snprintf(how, CHILD_HOW_LEN, "with exit code %d", code);
-    if (c->in >= 0)
-        close(c->in);
-    if (c->out >= 0)
-        close(c->out);
+    close(c->in);
+    close(c->out);
     child_init(c);
     return code;
 }

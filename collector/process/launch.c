@@ -9,6 +9,8 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/program.h"
+
 // The collector sends one of these orders: start the sender, ask it to end, or end it. START brings
 // two descriptors (`files`), the sender's input and output.
 enum order { START, ASK_TO_END, END };
@@ -88,10 +90,8 @@ static int start_command(char *const command[], const int files[2], pid_t *pid)
     int report[2], why = 0;
     ssize_t n;
 
-    if (pipe(report) != 0)
+    if (!program_pipe(report))
         return errno;
-    (void)close_on_exec(report[0]);
-    (void)close_on_exec(report[1]);
     *pid = fork();
     if (*pid == 0)
         exec_command(command, files, report[1]);
