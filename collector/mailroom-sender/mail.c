@@ -2,8 +2,6 @@
 
 #include <openssl/evp.h>
 
-#include "wire/line.h"
-
 #define TEMPLATE_MAX ((size_t)64 * 1024)
 
 static const char activation[] = //
@@ -97,23 +95,13 @@ static bool split_template(struct template *t, const char *name, struct err *e)
 
 bool template_init(struct template *t, enum token_action action, const char *path, struct err *e)
 {
-    struct buf text;
+    const char *built_in = action == TOKEN_ACTIVATION ? activation : recovery;
+    struct buf text = BUF_INIT(TEMPLATE_MAX);
 
-    *t = (struct template){0};
-    buf_init(&text, TEMPLATE_MAX);
-    if (path && !read_file(&text, path, e)) {
-        buf_fini(&text);
-        return false;
-    }
-    if (!path)
-        buf_append(&text, action == TOKEN_ACTIVATION ? activation : recovery,
-            action == TOKEN_ACTIVATION ? sizeof activation : sizeof recovery); // with the NUL
-    if (text.failed) {
-        buf_fini(&text);
-        return err_memory(e);
-    }
-    t->text = text.data;
-    return split_template(t, path ? path : "that is built in", e);
+    bool ok = path ? read_file(&text, path, e)
+                   : buf_append(&text, built_in, strlen(built_in) + 1) || err_memory(e);
+    *t = (struct template){.text = text.data};
+    return ok && split_template(t, path ? path : "that is built in", e);
 }
 
 void template_fini(struct template *t)

@@ -42,7 +42,8 @@ struct template
     const char *body;
 };
 
-// Takes a template from a file, or the built-in one when `path` is NULL.
+// Takes a template from a file, or the built-in one when `path` is NULL. Call template_fini also on
+// failure.
 bool template_init(
     struct template *t, enum token_action action, const char *path, struct err *e) MUST_USE;
 void template_fini(struct template *t); // accepts a zeroed struct

@@ -74,6 +74,7 @@ static void a_file_is_checked_at_the_start(void **state)
     }
     unlink(path);
     assert_false(template_init(&t, TOKEN_ACTIVATION, path, &e));
+    template_fini(&t);
     assert_int_equal(e.kind, ERR_USAGE);
 }
 
