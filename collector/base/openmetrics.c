@@ -2,6 +2,10 @@
 
 #include <stdint.h>
 
+const char *const openmetrics_types[] = {[OPENMETRICS_GAUGE] = "gauge",
+    [OPENMETRICS_COUNTER] = "counter",
+    [OPENMETRICS_HISTOGRAM] = "histogram"};
+
 // Appends a text with the escapes that the format demands in help texts and label values.
 static void append_metric_text(struct buf *out, const char *text)
 {
@@ -18,11 +22,7 @@ static void append_metric_text(struct buf *out, const char *text)
 void openmetrics_family(
     struct buf *out, const char *name, enum openmetrics_type type, const char *help)
 {
-    static const char *const types[] = {[OPENMETRICS_GAUGE] = "gauge",
-        [OPENMETRICS_COUNTER] = "counter",
-        [OPENMETRICS_HISTOGRAM] = "histogram"};
-
-    buf_printf(out, "# TYPE %s %s\n# HELP %s ", name, types[type], name);
+    buf_printf(out, "# TYPE %s %s\n# HELP %s ", name, openmetrics_types[type], name);
     append_metric_text(out, help);
     buf_append_char(out, '\n');
 }

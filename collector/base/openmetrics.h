@@ -13,6 +13,7 @@
 #define OPENMETRICS_CONTENT_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 enum openmetrics_type { OPENMETRICS_GAUGE, OPENMETRICS_COUNTER, OPENMETRICS_HISTOGRAM };
+extern const char *const openmetrics_types[]; // their names
 
 struct openmetrics_label {
     const char *name;

@@ -141,10 +141,11 @@ static void render_family(const struct meters *m, int first, bool leased, struct
     }
 }
 
-bool meters_render(const struct meters *m, const struct meters_about *about, struct buf *out)
+bool meters_render(
+    const struct meters *m, const char *queue, const struct policy *mode, struct buf *out)
 {
     const struct openmetrics_label labels[] = {
-        {"version", about->version}, {"mode", about->mode}, {"queue", about->queue}};
+        {"version", MAILROOM_VERSION}, {"mode", mode->name}, {"queue", queue}};
 
     openmetrics_family(out, about_row.family, about_row.type, about_row.help);
     openmetrics_sample(out, about_row.family, about_row.type, labels, 3, 1);
@@ -153,7 +154,7 @@ bool meters_render(const struct meters *m, const struct meters_about *about, str
         m->wait.count, m->wait.sum);
     for (int id = 0; id < METERS; id++)
         if (id == 0 || !same_family(id - 1, id))
-            render_family(m, id, about->leased, out);
+            render_family(m, id, mode->answers, out);
     return openmetrics_end(out);
 }
 
@@ -161,14 +162,12 @@ bool meters_render(const struct meters *m, const struct meters_about *about, str
 static void markdown_row(const struct row *r, FILE *out)
 {
     static const char *const modes[] = {[EVERY] = "", [LEASED] = "leased", [OTHERS] = "not leased"};
-    static const char *const types[] = {[OPENMETRICS_GAUGE] = "gauge",
-        [OPENMETRICS_COUNTER] = "counter",
-        [OPENMETRICS_HISTOGRAM] = "histogram"};
 
     fprintf(out, "| `%s%s`", r->family, r->type == OPENMETRICS_COUNTER ? "_total" : "");
     if (r->label)
         fprintf(out, " `%s=\"%s\"`", r->label, r->value);
-    fprintf(out, " | %s | %s | %s |\n", types[r->type], modes[r->modes], r->help ? r->help : "");
+    fprintf(out, " | %s | %s | %s |\n", openmetrics_types[r->type], modes[r->modes],
+        r->help ? r->help : "");
 }
 
 void meters_markdown(FILE *out)

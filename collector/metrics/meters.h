@@ -4,7 +4,7 @@
 // so are the figures that the mode does not have.
 #pragma once
 
-#include "base/base.h"
+#include "settings/policy.h"
 
 enum meter_id {
     METER_BATCHES_FULL,
@@ -70,13 +70,9 @@ static inline void meters_add(struct meters *m, enum meter_id id, double n)
 // Counts a token that waited for this long before it went out.
 void meters_waited(struct meters *m, double seconds);
 
-// The labels of the metric mailroom_collector, and whether the mode is leased.
-struct meters_about {
-    const char *version, *mode, *queue;
-    bool leased;
-};
-
-// Appends all figures as OpenMetrics text. False: the buffer is too small.
-bool meters_render(const struct meters *m, const struct meters_about *about, struct buf *out);
+// Appends all figures of a collector of this queue and mode as OpenMetrics text. False: the buffer
+// is too small.
+bool meters_render(
+    const struct meters *m, const char *queue, const struct policy *mode, struct buf *out);
 
 void meters_markdown(FILE *out); // prints the table of METRICS.md

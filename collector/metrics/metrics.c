@@ -16,13 +16,8 @@ static double wall_s(void)
 // Writes all figures to m->text. False: they do not fit there, or there is no memory.
 static bool render_metrics(struct metrics *m)
 {
-    const struct meters_about about = {.version = MAILROOM_VERSION,
-        .mode = m->config->policy->name,
-        .queue = m->config->queue_name,
-        .leased = m->config->policy->answers};
-
     buf_clear(&m->text);
-    return meters_render(&m->meters, &about, &m->text);
+    return meters_render(&m->meters, m->config->queue_name, m->config->policy, &m->text);
 }
 
 // --- the file ---------------------------------------------------------------------------

@@ -1,13 +1,13 @@
 #include "base/unit.h"
 #include "metrics/meters.h"
 
-static const struct meters_about leased = {"1.2", "leased", "a \"queue\"\n\\", true};
-static const struct meters_about cursor = {"1.2", "cursor", "mailroom", false};
+static const struct policy leased = {.name = "leased", .answers = true};
+static const struct policy cursor = {.name = "cursor"};
 
-static const char *render(const struct meters *m, const struct meters_about *about, struct buf *out)
+static const char *render(const struct meters *m, const struct policy *mode, struct buf *out)
 {
     buf_clear(out);
-    assert_true(meters_render(m, about, out));
+    assert_true(meters_render(m, "a \"queue\"\n\\", mode, out));
     return buf_str(out);
 }
 
@@ -49,7 +49,7 @@ static void each_family_has_one_head(void **state)
     for (int i = 0; i < METERS; i++)
         m.of[i] = i;
     buf_init(&out, 65536);
-    const struct meters_about *both[] = {&leased, &cursor};
+    const struct policy *both[] = {&leased, &cursor};
     for (int i = 0; i < 2; i++) {
         const char *text = render(&m, both[i], &out);
         assert_int_equal(count(text, "# TYPE "), count(text, "# HELP "));
