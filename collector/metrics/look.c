@@ -21,15 +21,10 @@ void look_init(struct look *l)
     *l = (struct look){.seen_ns = CLOCK_NEVER, .counted_ns = CLOCK_NEVER};
 }
 
-static void close_look(struct look *l)
+void look_close(struct look *l)
 {
     session_close(&l->session);
     l->step = LOOK_CLOSED;
-}
-
-void look_fini(struct look *l)
-{
-    close_look(l);
 }
 
 // Logs that figures are missing, once in the life of the look.
@@ -44,7 +39,7 @@ static void fail_look(struct look *l, int64_t now_ns, const struct err *e)
 {
     log_missing(l, e);
     l->retry_ns = now_ns + RETRY_NS;
-    close_look(l);
+    look_close(l);
 }
 
 // --- questions ------------------------------------------------------------------------
@@ -198,7 +193,7 @@ bool look_step(struct look *l, const struct config *config, bool up, bool wanted
     if (wanted)
         l->wanted_ns = now_ns;
     if (l->step != LOOK_CLOSED && (!up || now_ns - l->wanted_ns >= UNUSED_NS))
-        close_look(l);
+        look_close(l);
     if (l->step != LOOK_CLOSED && !serve_look(l, config, now_ns, m, &e))
         fail_look(l, now_ns, &e);
     if (up && wanted && is_due(l, now_ns) && !begin_look(l, config, now_ns, &e))

@@ -26,7 +26,7 @@ struct look {
 };
 
 void look_init(struct look *l);
-void look_fini(struct look *l);
+void look_close(struct look *l); // ends its session
 
 // Does what can be done without waiting. `up`: the collector is connected. `wanted`: somebody waits
 // for the figures. Returns true while the database was asked for the figures and may still answer

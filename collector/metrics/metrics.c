@@ -68,13 +68,6 @@ static void refresh_file(struct metrics *m, int64_t now_ns)
     m->file_at_ns = now_ns + FILE_EVERY_NS;
 }
 
-static void answer_metrics(struct metrics *m)
-{
-    bool ok = render_metrics(m);
-
-    scrape_answer(&m->scrape, ok ? m->text.data : NULL, m->text.len);
-}
-
 // --- the loop's side --------------------------------------------------------------------
 
 // Opens the file or the socket that the setting names, if it is set.
@@ -123,7 +116,7 @@ void metrics_close(struct metrics *m)
     if (m->kind == METRICS_FILE)
         unlink(m->config->metrics); // an old file must not pass for the present state
     scrape_close(&m->scrape);
-    look_fini(&m->look);
+    look_close(&m->look);
     buf_fini(&m->text);
     m->kind = METRICS_OFF;
 }
@@ -145,11 +138,11 @@ int64_t metrics_serve(struct metrics *m, bool up, int64_t now_ns)
     bool wanted = file ? now_ns >= m->file_at_ns : scrape_serve(&m->scrape, now_ns);
     bool coming = look_step(&m->look, m->config, up, wanted, now_ns, &m->meters);
     // While figures from the database are coming, the text waits for them.
-    if (wanted && !coming) {
-        if (file)
-            refresh_file(m, now_ns);
-        else
-            answer_metrics(m);
+    if (wanted && !coming && file) {
+        refresh_file(m, now_ns);
+    } else if (wanted && !coming) {
+        const char *text = render_metrics(m) ? m->text.data : NULL;
+        scrape_answer(&m->scrape, text, m->text.len);
     }
     int64_t at_ns = look_wake_ns(&m->look, now_ns);
     if (!file)
