@@ -252,12 +252,6 @@ static bool is_in_ms(const struct variable *s)
     return s->kind == MILLISECONDS || s->kind == WINDOW;
 }
 
-// Returns the text after a number.
-static const char *unit_suffix(const struct variable *s)
-{
-    return is_in_ms(s) ? " ms" : "";
-}
-
 void config_help(FILE *out)
 {
     for (size_t i = 0; i < SETTINGS; i++) {
@@ -274,10 +268,10 @@ void config_markdown(FILE *out)
     fprintf(out, "| variable | default | allowed | what it is |\n|---|---|---|---|\n");
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct variable *s = &settings[i];
-        fprintf(out, "| `%s` | %s%s | ", s->name, s->default_text ? s->default_text : "",
-            unit_suffix(s));
+        const char *unit = is_in_ms(s) ? " ms" : "";
+        fprintf(out, "| `%s` | %s%s | ", s->name, s->default_text ? s->default_text : "", unit);
         if (s->kind >= VARIABLE_NUMBER)
-            fprintf(out, "%" PRId64 " to %" PRId64 "%s%s", s->min, s->max, unit_suffix(s),
+            fprintf(out, "%" PRId64 " to %" PRId64 "%s%s", s->min, s->max, unit,
                 s->kind == WINDOW ? ", or auto:LEAST..MOST" : "");
         else
             fprintf(out, "text");
