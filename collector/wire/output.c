@@ -87,7 +87,7 @@ void output_begin(struct output *o, const char *data, size_t len)
 
 void output_forget(struct output *o)
 {
-    assert(!output_begun(o));
+    assert(o->done == 0 || output_idle(o));
     o->data = NULL;
     o->len = o->done = 0;
 }
@@ -160,11 +160,6 @@ bool output_pump(struct output *o, struct err *e)
 bool output_idle(const struct output *o)
 {
     return o->done == o->len;
-}
-
-bool output_begun(const struct output *o)
-{
-    return o->done > 0 && o->done < o->len;
 }
 
 bool output_check(const struct output *o, struct err *e)

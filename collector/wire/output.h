@@ -39,7 +39,6 @@ bool output_pump(struct output *o, struct err *e) MUST_USE;
 
 bool output_ready(const struct output *o); // something can be written without waiting
 bool output_idle(const struct output *o);  // no line, or all of it is written
-bool output_begun(const struct output *o); // some bytes are written, some are not
 
 // Fails when the reader of a pipe or a socket has gone.
 bool output_check(const struct output *o, struct err *e) MUST_USE;
