@@ -25,9 +25,8 @@ static bool doubtful(const struct collector *c, const struct line *line)
 
 bool in_doubt_ask(struct collector *c, struct err *e)
 {
-    struct buf ids;
+    struct buf ids FREED_BY(buf_fini) = BUF_INIT(SIZE_MAX);
 
-    buf_init(&ids, SIZE_MAX);
     buf_append_char(&ids, '{');
     // The question names the tokens of lines that were out when the session ended, and those that
     // were in doubt before.
@@ -39,11 +38,9 @@ bool in_doubt_ask(struct collector *c, struct err *e)
     doubt_add_ids(&c->doubt, &ids);
     buf_append_char(&ids, '}');
     c->in_doubt.step = DOUBT_ASKED;
-    bool ok = buf_str(&ids) ? queue_send_in_doubt(
-                                  &c->queue, &c->link.session, ids.data, work_deadline_ns(c), e)
-                            : err_memory(e);
-    buf_fini(&ids);
-    return ok;
+    if (!buf_str(&ids))
+        return err_memory(e);
+    return queue_send_in_doubt(&c->queue, &c->link.session, ids.data, work_deadline_ns(c), e);
 }
 
 bool in_doubt_ask_rows(struct collector *c, struct err *e)

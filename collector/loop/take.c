@@ -166,12 +166,12 @@ static bool send_request(
 {
     struct taking *t = &c->take;
     int64_t due = due_ms(c);
-    struct buf rows;
+    struct buf rows FREED_BY(buf_fini) = BUF_INIT(SIZE_MAX);
 
-    buf_init(&rows, SIZE_MAX);
     // The bell is taken first, so that tokens that are inserted after this look are announced. A
     // take that reads rows again is no look: its answer does not tell what waits.
-    bool ok = name_rows(c, &rows, e) && (t->reread > 0 || bell_request_take(c, e));
+    if (!name_rows(c, &rows, e) || (t->reread == 0 && !bell_request_take(c, e)))
+        return false;
     t->asked_ns = c->now_ns;
     t->asked_all_due = due < 0;
     t->fewest = fewest;
@@ -181,21 +181,19 @@ static bool send_request(
     if (t->reread == 0)
         window_read_sent(&c->window, c->now_ns);
     t->asked_lock = t->asked == ASKED_TAKE && !c->settle.holds_lock;
-    if (t->asked == ASKED_READ) // `rows` is empty then, and has no memory to free
-        return ok && send_read(c, e);
+    if (t->asked == ASKED_READ)
+        return send_read(c, e);
     // If less than a full line is wanted, the timeout is over, and a second line is not expected.
-    ok = ok && queue_send_take(&c->queue, &c->link.session,
-                   &(struct take_request){.fewest = fewest,
-                       .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
-                       .again = t->reread > 0 ? rows.data : NULL,
-                       .due_ms = due,
-                       // Every fourth take lets a lower lane go first, if it has waited long.
-                       .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
-                       .lock = t->asked_lock,
-                       .settled = settled},
-                   work_deadline_ns(c), e);
-    buf_fini(&rows);
-    return ok;
+    return queue_send_take(&c->queue, &c->link.session,
+        &(struct take_request){.fewest = fewest,
+            .lines = fewest < c->queue.limit ? 1 : choose_lines(c),
+            .again = t->reread > 0 ? rows.data : NULL,
+            .due_ms = due,
+            // Every fourth take lets a lower lane go first, if it has waited long.
+            .aged = t->turns % QUEUE_AGED_TURN == QUEUE_AGED_TURN - 1,
+            .lock = t->asked_lock,
+            .settled = settled},
+        work_deadline_ns(c), e);
 }
 
 // True when a read may be sent: no line is in hand; or the newest line was only read (n is 0), more

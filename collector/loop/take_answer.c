@@ -313,18 +313,16 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
         return ok;
     }
     tally_add(&c->tally, &c->metrics->meters, &seen.passed, 0, c->now_ns);
-    struct buf place;
-    buf_init(&place, SIZE_MAX);
-    bool ok = reading_place(&seen, r, full, &place, e);
-    if (ok)
-        ok = make_lines(c, r, 0, seen.rows, place.data, e);
-    else
+    struct buf place FREED_BY(buf_fini) = BUF_INIT(SIZE_MAX);
+    if (!reading_place(&seen, r, full, &place, e)) {
         PQclear(r);
-    buf_fini(&place);
+        return false;
+    }
     // Under a backlog the next read is sent before this line is written, so that the server reads
     // meanwhile. Otherwise the line goes first: a token that comes alone must not wait for a read.
     bool sent;
-    return ok && (!backlog_before || take_step(c, NULL, &sent, e));
+    return make_lines(c, r, 0, seen.rows, place.data, e) &&
+           (!backlog_before || take_step(c, NULL, &sent, e));
 }
 
 bool take_on_answer(struct collector *c, PGresult *r, struct err *e)
