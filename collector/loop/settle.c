@@ -131,14 +131,9 @@ bool settle_in_hand(const struct collector *c)
     return has_lines(c) || outbox_left(&c->settle.outbox) > 0;
 }
 
-void settle_lock_held(struct collector *c)
+void settle_lock_asked(struct collector *c, bool given)
 {
-    c->settle.holds_lock = true;
-    c->settle.lock_count++;
-}
-
-void settle_lock_unsure(struct collector *c)
-{
+    c->settle.holds_lock = given;
     c->settle.lock_count++;
 }
 

@@ -37,11 +37,10 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e) M
 bool settle_done(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 void settle_failed(struct collector *c);
 
-// Call settle_lock_held after a take that has taken the lock for work in hand. Call
-// settle_lock_unsure after one that asked for the lock and failed: the server may have given it,
-// and a rollback does not undo that.
-void settle_lock_held(struct collector *c);
-void settle_lock_unsure(struct collector *c);
+// Call it after a take that has asked for the lock for work in hand. `given`: it has taken the
+// lock. False: it has failed; but the server may have given the lock, and a rollback does not undo
+// that.
+void settle_lock_asked(struct collector *c, bool given);
 
 // Clears the doubt if nothing is in hand. Call it when a take that looked at all rows found no
 // token that waits.

@@ -63,12 +63,6 @@ static void count_passed(struct collector *c, const PGresult *r, int head)
         &c->tally, &c->metrics->meters, &passed, column_int32(r, head, LINES_ERRORS), c->now_ns);
 }
 
-// Keeps how long this request took, for take_stale_ns.
-static void note_trip(struct collector *c)
-{
-    c->take.trips_ns[c->take.trip_count++ % TAKE_TRIPS] = c->now_ns - c->take.asked_ns;
-}
-
 // Notes in a new line what its own rows do not tell: whether tokens were left over, why it goes
 // out, and since when its tokens wait. `has_rest` and `alone` are those of struct line.
 static void note_line(struct collector *c, struct line *line, bool has_rest, bool alone)
@@ -104,10 +98,11 @@ static bool make_lines(
     bool has_rest = column_int32(r, head, LINES_REST) > 0,
          alone = *PQgetvalue(r, head, LINES_ALONE) != 0;
 
-    note_trip(c);
+    // Keeps how long this request took, for take_stale_ns.
+    t->trips_ns[t->trip_count++ % TAKE_TRIPS] = c->now_ns - t->asked_ns;
     // A take has taken the lock for work in hand with its first token (sql/lines.sql).
     if (t->asked_lock)
-        settle_lock_held(c);
+        settle_lock_asked(c, true);
     t->large_answer = t->large_answer || PQntuples(r) > LARGE_ROWS;
     // A take that reads rows again tells nothing of what waits, and is no lane's turn.
     if (t->reread == 0) {
@@ -256,18 +251,9 @@ static bool on_take(struct collector *c, PGresult *r, int head, struct err *e)
     return ok;
 }
 
-// Drops the answer to a read, and makes the next request a take. Only a take can pass over tokens
-// without a line, and make dead letters of those that no line can carry. Returns true.
-static bool retry_as_take(struct collector *c, PGresult *r)
-{
-    PQclear(r);
-    c->take.must_take = true;
-    c->take.look_at_ns = 0;
-    return true;
-}
-
-// Drops the answer to a read, and plans another read at once. Returns true.
-static bool read_once_more(struct collector *c, PGresult *r)
+// Drops the answer to a read, and plans the next request at once: a take if must_take is set, else
+// another read. Returns true.
+static bool ask_once_more(struct collector *c, PGresult *r)
 {
     PQclear(r);
     c->take.look_at_ns = 0;
@@ -286,7 +272,7 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
     bool full = seen.tokens == c->queue.limit;
 
     if (t->asked == ASKED_READ_IN_VAIN)
-        return read_once_more(c, r);
+        return ask_once_more(c, r);
     // So many tokens were passed over that the line is not full, although more may wait.
     bool short_line = !full && !all;
     // The next read looks at this many tokens more. The guess grows fast, so that few reads fall
@@ -297,13 +283,12 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
         t->expect_passed = passed_over > 0 ? 2 * passed_over : t->expect_passed / 2;
     // After a read, only settling its line moves the cursor. If too few tokens wait for a line,
     // those that were passed over would be read again at each look. So a take moves the cursor past
-    // them, if nothing else waits or they are many.
+    // them, if nothing else waits or they are many. Only a take makes dead letters, too.
     bool too_few = all && seen.tokens < t->fewest;
     bool must_pass = too_few && passed_over > (seen.tokens == 0 ? 0 : PASSED_OVER_MOST);
-    if (seen.unsendable || must_pass || (short_line && t->expect_passed > EXAMINE_MOST))
-        return retry_as_take(c, r);
-    if (short_line)
-        return read_once_more(c, r);
+    t->must_take = seen.unsendable || must_pass || (short_line && t->expect_passed > EXAMINE_MOST);
+    if (t->must_take || short_line)
+        return ask_once_more(c, r);
     // The last part of the head's place is the snapshot of the read.
     const char *place_now = strrchr(PQgetvalue(r, 0, LINES_PLACE), ';');
     note_look(c, full, place_now ? place_now + 1 : "", too_few && seen.tokens > 0);
@@ -335,7 +320,7 @@ bool take_on_answer(struct collector *c, PGresult *r, struct err *e)
         if (c->take.asked == ASKED_TAKE)
             settle_failed(c);
         if (c->take.asked_lock)
-            settle_lock_unsure(c);
+            settle_lock_asked(c, false);
         return try_again(c, e);
     }
     // A server that does not keep to the protocol may answer with any columns and rows.
