@@ -128,16 +128,6 @@ static bool make_dead_letters(struct collector *c, struct line *line, struct err
     return true;
 }
 
-// Makes the text of the line, if it has none yet. This is done before the line may begin, so that
-// it can then begin at once.
-static bool build_text(struct collector *c, struct line *line, struct err *e)
-{
-    if (line->built)
-        return true;
-    return lines_build(line, &c->sender.sign, e) &&
-           (!c->queue.policy->answers || make_dead_letters(c, line, e));
-}
-
 // True if this line may begin, as far as other lines and the state allow it; begin_line checks its
 // age, and whether the output has room. Where lines are not answered, no byte of a line is written
 // before the line before it is settled, so a lost session leaves at most one line in doubt. A
@@ -164,7 +154,9 @@ static bool begin_line(struct collector *c, struct err *e)
 
     if (!line)
         return true;
-    if (!build_text(c, line, e))
+    // Its text is made before the line may begin, so that it can then begin at once.
+    if (line->answer && (!lines_build(line, &s->sign, e) ||
+                            (c->queue.policy->answers && !make_dead_letters(c, line, e))))
         return false;
     if (!may_begin(c, line))
         return true;
@@ -182,6 +174,7 @@ static bool begin_line(struct collector *c, struct err *e)
         work_wake_at(c, line->asked_ns + take_stale_ns(c) + 1);
         return true;
     }
+    assert(line->text.len > 0);
     line->state = LINE_OUT;
     line->out_ns = c->now_ns;
     line->number = ++s->last_number;

@@ -181,7 +181,6 @@ bool lines_build(struct line *line, struct sign *sign, struct err *e)
     if (line->sendable > 0 && !line_end(&line->text, e))
         return false;
     release_answer(line);
-    line->built = true;
     return true;
 }
 
@@ -351,7 +350,6 @@ void lines_validate(const struct lines *l)
         (void)a; // unused in a build without assertions
         assert(0 <= a->left && a->left <= a->sendable && a->sendable <= a->count);
         assert(a->state != LINE_FREE || (a->count == 0 && !a->answer));
-        assert(a->state != LINE_TAKEN || a->answer || a->built);
         assert(a->state != LINE_OVER || a->left == 0);
         assert(!a->settling || a->state == LINE_WRITTEN);
     }

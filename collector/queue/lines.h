@@ -46,9 +46,8 @@ struct line {
                       // one of the rows to read again (struct reread)
     bool settling;    // the request that settles it is under way
     bool none_after;  // it was the last line of a take or read that left no token over
-    bool built;       // its text is made
     int reason;       // the meter of the reason for which it goes out
-    struct shared_answer *answer; // the answer that it was made of; NULL once it is built
+    struct shared_answer *answer; // the answer that it was made of; NULL once its text is made
     struct buf text;
     struct line_token *tokens; // owned, in the order of the rows
     int room, count;           // how many tokens `tokens` can hold, and holds
