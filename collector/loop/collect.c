@@ -202,11 +202,6 @@ bool collect_end(struct collector *c, bool *done, struct err *e)
 
 // --- what the loop asks ---------------------------------------------------------------
 
-struct pollfd collect_poll_answers(const struct collector *c)
-{
-    return (struct pollfd){.fd = c->sender.in, .events = POLLIN};
-}
-
 // Polls the output for room while a line is being written, and while the output has no room for
 // one. Where lines are not answered, it also polls for the end of the reader; but not while a line
 // is unsettled or a token in doubt, because these are dealt with first.

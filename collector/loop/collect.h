@@ -26,8 +26,6 @@ bool collect_unsettled(const struct collector *c);
 // nothing is left to do.
 bool collect_end(struct collector *c, bool *done, struct err *e) MUST_USE;
 
-// The loop polls these: the first for answers of the sender, the second for room in the output or
-// the end of the reader.
-struct pollfd collect_poll_answers(const struct collector *c);
+// The loop polls this for room in the output, or for the end of the reader.
 struct pollfd collect_poll_output(const struct collector *c);
 void collect_count(struct collector *c); // sets the figures that only metrics show

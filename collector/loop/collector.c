@@ -179,7 +179,7 @@ static bool dispatch_answer(struct collector *c, struct session_reply reply, str
     case QUEUE_CHECK:
         ok = queue_decode_check(&c->queue, reply.result, e);
         break;
-    default: // QUEUE_QUIET and QUEUE_LEAVE
+    default: // QUEUE_QUIET
         ok = session_check(reply.result, e);
     }
     PQclear(reply.result);
@@ -285,7 +285,7 @@ static void wait_for_something(struct collector *c)
         {.fd = c->ending.step == RUNNING ? c->signal_fd : -1, .events = POLLIN},
         {.fd = session_fd(&c->link.session), .events = session_events(&c->link.session)},
         collect_poll_output(c),
-        collect_poll_answers(c),
+        {.fd = c->sender.in, .events = POLLIN},
         {.fd = session_fd(&c->link.pooler.probe), .events = session_events(&c->link.pooler.probe)},
     };
 

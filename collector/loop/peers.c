@@ -14,6 +14,7 @@
 
 #define LOOK_NS (100 * NS_PER_MS) // between two looks while some owner may have to be freed
 #define IDLE_NS NS_PER_S          // between two looks at others that have nothing in hand
+#define INVALID_TEXT "22P02"      // the server says that the name of the queue is no job_type
 
 // The columns of the answer of mailroom_peers. Row 0 tells of the queue and of us, in the columns
 // up to ADOPTED, which counts the tokens that were taken over from others. Each further row tells
@@ -110,7 +111,8 @@ bool peers_on_join(struct collector *c, const PGresult *r, struct err *e)
     c->turn.step = TURN_WATCH;
     c->turn.look_at_ns = c->now_ns;
     if (!session_check(r, e))
-        return queue_is_unknown(e) ? queue_fail_unknown(c->queue.name, e) : false;
+        return strcmp(e->sqlstate, INVALID_TEXT) == 0 ? queue_fail_unknown(c->queue.name, e)
+                                                      : false;
     if (!check_columns(r, e))
         return false;
     const char *state = PQgetvalue(r, 0, STATE);

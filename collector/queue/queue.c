@@ -4,8 +4,6 @@
 #include "queue/queue_lines.h"
 #include "queue_sql.h"
 
-#define INVALID_TEXT "22P02" // there is no such job_type
-
 static const struct session_params none = {0};
 
 bool queue_init(struct queue *q, const struct config *config, struct err *e)
@@ -115,11 +113,6 @@ bool queue_fail_unknown(const char *name, struct err *e)
     return err_set(e, ERR_USAGE,
         "MAILROOM_QUEUE_NAME is '%s'; it must be a job_type that has a row in the table jobs",
         name);
-}
-
-bool queue_is_unknown(const struct err *e)
-{
-    return strcmp(e->sqlstate, INVALID_TEXT) == 0;
 }
 
 bool queue_fail_lost(const struct queue *q, struct err *e)

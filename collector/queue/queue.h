@@ -24,7 +24,6 @@ enum queue_request {
     QUEUE_SETTLED,  // lines are settled or given back
     QUEUE_ANSWERED, // answers are recorded
     QUEUE_IN_DOUBT,
-    QUEUE_LEAVE,
 };
 
 struct queue {
@@ -91,8 +90,6 @@ bool queue_fail_unknown(const char *name, struct err *e);
 // Fails with ERR_USAGE if `lanes`, which the queue has, are not `wanted`; NULL: any are wanted.
 bool queue_check_lanes(const char *wanted, const char *lanes, struct err *e) MUST_USE;
 
-// True for the error that the server gives if the name of the queue is no job_type.
-bool queue_is_unknown(const struct err *e);
 // Sets ERR_CONNECTION, because the queue is not ours any more. Returns false.
 bool queue_fail_lost(const struct queue *q, struct err *e);
 // Sets ERR_USAGE, because the queue is used in this other mode. Returns false.

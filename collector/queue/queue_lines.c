@@ -130,6 +130,6 @@ bool queue_send_peers(const struct queue *q, struct session *s, const struct pee
 {
     char epoch[SESSION_NUMBER_LEN];
 
-    return send_peers(q, s, r->leave ? QUEUE_LEAVE : QUEUE_PEERS, session_number(epoch, q->epoch),
+    return send_peers(q, s, r->leave ? QUEUE_QUIET : QUEUE_PEERS, session_number(epoch, q->epoch),
         r, deadline_ns, e);
 }
