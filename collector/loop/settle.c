@@ -284,7 +284,7 @@ static bool lost_line(const struct collector *c, struct err *e)
 
 bool settle_done(struct collector *c, const PGresult *r, struct err *e)
 {
-    // In the answer to a take, a row of this kind is a settled line that was no longer ours.
+    // A row of another kind is one of a take, or says that we released a lock that we did not hold.
     for (int row = 0; row < PQntuples(r); row++)
         if (column_int32(r, row, LINES_KIND) == LINES_LOST && !lost_line(c, e))
             return false;
@@ -311,12 +311,7 @@ bool settle_on_settled(struct collector *c, const PGresult *r, struct err *e)
         return work_may_retry(e);
     }
     c->settle.giving_back = c->settle.alone = false;
-    // A row with a kind is a line that was no longer ours. A null says that we released a lock that
-    // we did not hold (sql/settled.sql).
-    for (int row = 0; row < PQntuples(r); row++)
-        if (!PQgetisnull(r, row, 0) && !lost_line(c, e))
-            return false;
-    return end_settling(c, e);
+    return settle_done(c, r, e);
 }
 
 // Notes which rows are to be read again, because their lines are over and had only a part of them.
