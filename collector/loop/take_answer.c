@@ -283,10 +283,15 @@ static bool on_read(struct collector *c, PGresult *r, struct err *e)
         t->expect_passed = passed_over > 0 ? 2 * passed_over : t->expect_passed / 2;
     // After a read, only settling its line moves the cursor. If too few tokens wait for a line,
     // those that were passed over would be read again at each look. So a take moves the cursor past
-    // them, if nothing else waits or they are many. Only a take makes dead letters, too.
+    // them, if nothing else waits or they are many. And only a take makes dead letters.
     bool too_few = all && seen.tokens < t->fewest;
     bool must_pass = too_few && passed_over > (seen.tokens == 0 ? 0 : PASSED_OVER_MOST);
-    t->must_take = seen.unsendable || must_pass || (short_line && t->expect_passed > EXAMINE_MOST);
+    // More are passed over than a read should look at. A take moves the cursor past them, so the
+    // guess begins anew. If it stayed, the read after the take would be larger still, and so on.
+    bool too_many = short_line && t->expect_passed > EXAMINE_MOST;
+    t->must_take = seen.unsendable || must_pass || too_many;
+    if (too_many)
+        t->expect_passed = 0;
     if (t->must_take || short_line)
         return ask_once_more(c, r);
     // The last part of the head's place is the snapshot of the read.

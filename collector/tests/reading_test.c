@@ -3,6 +3,7 @@
 
 #include <endian.h>
 
+#include "loop/work.h"
 #include "queue/lines_columns.h"
 
 static void set_text(PGresult *r, int row, int column, const char *value)
@@ -131,6 +132,21 @@ static void a_token_that_no_line_can_carry_is_noticed(void **state)
     PQclear(r);
 }
 
+// Under a backlog of expired tokens takes and reads take turns. A read after a take must not grow
+// with what the reads before it passed over.
+static void a_read_after_a_take_is_small(void **state)
+{
+    struct collector c = {.queue = {.limit = 10, .policy = policy_find("cursor")},
+        .take = {.asked = ASKED_READ, .expect_passed = 20000, .examine = 2}};
+    PGresult *r = answer("7;1:1:;2:2:;3:3:");
+
+    add(r, 1, 1, "expired", "a@x");
+    add(r, 2, 1, "expired", "b@x");
+    assert_true(take_on_answer(&c, r, &(struct err){0}));
+    assert_true(c.take.must_take);
+    assert_int_equal(c.take.expect_passed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +154,7 @@ int main(void)
         cmocka_unit_test(a_place_that_is_none_is_refused),
         cmocka_unit_test(what_is_passed_over_is_counted_up_to_the_last_token),
         cmocka_unit_test(a_token_that_no_line_can_carry_is_noticed),
+        cmocka_unit_test(a_read_after_a_take_is_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
