@@ -82,28 +82,20 @@ static void end_collector(struct collector *c, int exit)
     c->ending.exit = exit;
 }
 
-// For each state: its step, whether there is a session in it, and whether the turn (turn.h) may be
-// ours in it.
-static const struct {
-    bool (*step)(struct collector *c, enum state *next, struct err *e);
-    bool session, turn;
-} states[STATES] = {
-    [BACK_OFF] = {back_off_step, 0, 0},
-    [CONNECT] = {connect_step, 1, 0},
-    [SET_UP] = {set_up_step, 1, 0},
-    [STAND_BY] = {turn_stand_by, 1, 1},
-    [SERVE] = {collect_serve, 1, 1},
+static bool (*const steps[STATES])(struct collector *c, enum state *next, struct err *e) = {
+    [BACK_OFF] = back_off_step,
+    [CONNECT] = connect_step,
+    [SET_UP] = set_up_step,
+    [STAND_BY] = turn_stand_by,
+    [SERVE] = collect_serve,
 };
 
 // Asserts what must hold before each step.
 static void validate_collector(const struct collector *c)
 {
-    bool session = c->link.session.conn != NULL;
-
-    (void)session; // unused in a build without assertions
     assert(c->state < STATES);
-    assert(session == states[c->state].session);
-    assert(c->turn.step != TURN_OURS || states[c->state].turn);
+    assert((c->link.session.conn != NULL) == (c->state != BACK_OFF));
+    assert(c->turn.step != TURN_OURS || c->state >= STAND_BY);
     assert(c->turn.step == TURN_OURS || c->state <= STAND_BY);
     assert(output_idle(&c->sender.output) || c->sender.writing);
     lines_validate(&c->lines);
@@ -310,7 +302,7 @@ static bool step_states(struct collector *c, struct err *e)
         if (c->ending.step == ENDED)
             return true;
         enum state next = c->state;
-        if (!states[c->state].step(c, &next, e))
+        if (!steps[c->state](c, &next, e))
             return false;
         assert(state_leads(before, next));
         c->state = next;
