@@ -144,10 +144,9 @@ static bool serve_look(
 {
     if (!session_pump(&l->session, now_ns, e))
         return false;
-    if (l->step == LOOK_CONNECTING && l->session.up) {
-        if (!set_up_look(l, now_ns, e) || !ask_backlog(l, c, now_ns, e))
-            return false;
-    }
+    if (l->step == LOOK_CONNECTING && l->session.up &&
+        (!set_up_look(l, now_ns, e) || !ask_backlog(l, c, now_ns, e)))
+        return false;
     if (!take_backlog(l, c, now_ns, m, e))
         return false;
     if (l->step == LOOK_ASKED && l->session.count == 0) {
