@@ -151,8 +151,8 @@ static bool check_sender_settings(const struct settings *s, struct err *e)
     return true;
 }
 
-// Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set. If others may
-// read the file too, a warning shows its path (true).
+// Reads the password from the first line of its file, if SENDER_PASSWORD_FILE is set. If all users
+// may read the file, a warning names it.
 static bool read_password(struct settings *s, struct err *e)
 {
     char line[PASSWORD_MAX + 2]; // the longest password, one character that is too many, and a NUL
