@@ -160,7 +160,6 @@ static int refuse_command(const char *name)
 {
     static const char *const options[] = {"--help", "--version", "--man", "--completion"};
     struct suggestion near;
-    char text[80];
 
     // Without a command there is nothing to correct. The help goes to stderr and the exit code is
     // an error's, so that scripts notice.
@@ -174,7 +173,7 @@ static int refuse_command(const char *name)
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         suggest_offer(&near, options[i]);
     fprintf(stderr, "mailproof: unknown %s '%s'%s\nSee 'mailproof --help'.\n",
-        *name == '-' ? "option" : "command", name, suggest_text(&near, text, sizeof text));
+        *name == '-' ? "option" : "command", name, near.text);
     return EXIT_USAGE;
 }
 

@@ -52,7 +52,6 @@ static bool allow_verb(struct exploring *x, const char *word, struct err *e)
 {
     const struct verb *verb = verb_find(word);
     struct suggestion s;
-    char text[80];
 
     suggest_init(&s, word);
     // Modes and verbs share one option, so suggest both for a misspelt word.
@@ -64,7 +63,7 @@ static bool allow_verb(struct exploring *x, const char *word, struct err *e)
         return err_set(e, ERR_USAGE,
             "--only takes fault verbs, cursor, shared, leased and numbers of draws, separated by "
             "commas, not '%.60s'%s",
-            word, suggest_text(&s, text, sizeof text));
+            word, s.text);
     x->limits[0].only[verb - verbs] = true;
     x->limits[0].any_only = true;
     return true;

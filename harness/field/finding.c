@@ -112,7 +112,7 @@ static bool check_finding(const struct field_finding *f, const char *path, struc
 static bool refuse_finding(const char *id, struct err *e)
 {
     struct suggestion near;
-    char **ids, text[80];
+    char **ids;
     struct err ignored;
 
     suggest_init(&near, id);
@@ -123,7 +123,7 @@ static bool refuse_finding(const char *id, struct err *e)
     }
     return err_set(e, ERR_USAGE,
         "there is no finding '%.60s': neither in subjects/findings nor in subjects/defects%s", id,
-        suggest_text(&near, text, sizeof text));
+        near.text);
 }
 
 bool finding_load(struct field_finding *f, const char *id, struct err *e)

@@ -56,7 +56,7 @@ static void suggest_scenario(struct suggestion *s, const char *dir)
 
 bool locate_scenarios(struct paths *p, const char *name, struct err *e)
 {
-    char dir[PATH_MAX], file[PATH_MAX], path[PATH_MAX], word[NAME_MAX + 1], text[80];
+    char dir[PATH_MAX], file[PATH_MAX], path[PATH_MAX], word[NAME_MAX + 1];
     struct suggestion near;
     struct stat st;
 
@@ -93,7 +93,7 @@ bool locate_scenarios(struct paths *p, const char *name, struct err *e)
     return err_set(e, ERR_USAGE,
         "there is no scenario '%s': neither a file, a folder, nor one that 'mailproof list' "
         "shows%s",
-        name, suggest_text(&near, text, sizeof text));
+        name, near.text);
 }
 
 void locate_fini(struct paths *p)
@@ -132,12 +132,11 @@ bool locate_tagged(struct tag_search *search, const struct scenario *s)
 bool locate_no_tag(const struct tag_search *search, struct err *e)
 {
     const int len = (int)strlen(search->seen) - 1; // without the last comma
-    char text[80];
 
     // A list of all tags helps only if none of them is near to the wanted one.
-    if (*search->near.best || len < 0)
-        return err_set(e, ERR_USAGE, "no scenario carries the tag '%.100s'%s", search->tag,
-            suggest_text(&search->near, text, sizeof text));
+    if (*search->near.text || len < 0)
+        return err_set(
+            e, ERR_USAGE, "no scenario carries the tag '%.100s'%s", search->tag, search->near.text);
     return err_set(e, ERR_USAGE, "no scenario carries the tag '%.100s'; the tags are%.*s",
         search->tag, len, search->seen);
 }

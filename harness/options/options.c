@@ -357,7 +357,7 @@ static bool refuse_option(
     const char *word, const char *command, enum option_scope scope, struct err *e)
 {
     struct suggestion near;
-    char text[80], name[SUGGEST_WORD_MAX + 2];
+    char name[SUGGEST_WORD_MAX + 2];
 
     // getopt says only that something is wrong. What it left behind tells which of three mistakes
     // it was: a value for an option that takes none, an ambiguous word, or an unknown one.
@@ -374,8 +374,8 @@ static bool refuse_option(
         if (table[i].scope & scope)
             suggest_offer(&near, option);
     }
-    return err_set(e, ERR_USAGE, "unknown option '%s'%s; see mailproof %s --help", word,
-        suggest_text(&near, text, sizeof text), command);
+    return err_set(
+        e, ERR_USAGE, "unknown option '%s'%s; see mailproof %s --help", word, near.text, command);
 }
 
 // Returns the word of the command line with the option that getopt_long has just read: the last

@@ -36,7 +36,7 @@ static void offer_tags(struct suggestion *near, const struct scenario *s)
 static bool check_list(const char *option, const char *list, bool tags,
     const struct scenario *scenarios, size_t count, struct err *e)
 {
-    char word[80], text[80];
+    char word[80];
 
     while (next_word(&list, word, sizeof word)) {
         struct suggestion near;
@@ -53,8 +53,7 @@ static bool check_list(const char *option, const char *list, bool tags,
         // A misspelled name must not pass: the scenario that the user wants to skip would run.
         if (!found)
             return err_set(e, ERR_USAGE, "--%s: none of the scenarios %s '%.60s'%s", option,
-                tags ? "carries the tag" : "is called", word,
-                suggest_text(&near, text, sizeof text));
+                tags ? "carries the tag" : "is called", word, near.text);
     }
     return true;
 }

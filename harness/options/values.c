@@ -61,7 +61,7 @@ static bool read_promises(struct options *o, const char *value, struct err *e)
 {
     const struct word *w;
     struct suggestion near;
-    char word[SUGGEST_WORD_MAX + 1], text[80];
+    char word[SUGGEST_WORD_MAX + 1];
 
     for (const char *p = value, *end; *p; p = *end ? end + 1 : end) {
         end = p + strcspn(p, ",");
@@ -70,8 +70,7 @@ static bool read_promises(struct options *o, const char *value, struct err *e)
         for (w = promise_words; w->name && strcmp(w->name, word) != 0; w++)
             suggest_offer(&near, w->name);
         if (!w->name)
-            return err_set(e, ERR_USAGE, "--promises: '%.40s' is no promise%s", word,
-                suggest_text(&near, text, sizeof text));
+            return err_set(e, ERR_USAGE, "--promises: '%.40s' is no promise%s", word, near.text);
     }
     int len = snprintf(o->promises, sizeof o->promises, "collector.promises=[%s]", value);
     return len < (int)sizeof o->promises || err_set(e, ERR_USAGE, "--promises: too many words");

@@ -52,7 +52,7 @@ static bool refuse_unknown_keys(const struct table *t, const struct node *map, s
 {
     for (const struct node *n = map->first; n; n = n->next) {
         struct suggestion near;
-        char text[64], instead[GONE_TEXT_MAX];
+        char instead[GONE_TEXT_MAX];
         size_t i = 0;
 
         suggest_init(&near, n->key);
@@ -62,7 +62,7 @@ static bool refuse_unknown_keys(const struct table *t, const struct node *map, s
         // suggests the nearest known key.
         if (i == t->count)
             return node_key_err(n, e, "'%s' is not a key that is known here%s%s", n->key,
-                gone_text("", n->key, instead), suggest_text(&near, text, sizeof text));
+                gone_text("", n->key, instead), near.text);
     }
     return true;
 }
@@ -344,7 +344,6 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
 {
     const struct verb **verb = slot;
     struct suggestion near;
-    char text[64];
 
     (void)f;
     if (!check_is_scalar(n, e))
@@ -356,8 +355,8 @@ static bool decode_verb(const struct field *f, const struct node *n, void *slot,
     for (size_t i = 0; i < VERB_COUNT; i++)
         suggest_offer(&near, verbs[i].name);
     // The list of verbs is long, so the error points to it only when no verb's name is near.
-    return node_err(n, e, "'%s' is not a fault verb%s%s", n->text,
-        suggest_text(&near, text, sizeof text), *near.best ? "" : "; `mailproof list` shows them");
+    return node_err(n, e, "'%s' is not a fault verb%s", n->text,
+        *near.text ? near.text : "; `mailproof list` shows them");
 }
 
 static bool decode_settings(const struct field *f, const struct node *n, void *slot, struct err *e)

@@ -73,7 +73,6 @@ const char *message_name(enum message_sender sender, unsigned char type)
 static bool find_message(struct message_kind *kind, const char *name, struct err *e)
 {
     struct suggestion near;
-    char text[64];
 
     suggest_init(&near, name);
     for (size_t i = 0; i < MESSAGES; i++) {
@@ -86,7 +85,7 @@ static bool find_message(struct message_kind *kind, const char *name, struct err
         suggest_offer(&near, table[i].name);
     }
     return err_set(e, ERR_USAGE, "'%s' is not a message that a %s sends%s", name,
-        message_sender_name(kind->sender), suggest_text(&near, text, sizeof text));
+        message_sender_name(kind->sender), near.text);
 }
 
 bool message_kind_parse(const char *text, struct message_kind *kind, struct err *e)

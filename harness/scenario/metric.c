@@ -162,7 +162,6 @@ const struct metric *metric_named(const char *name, bool only_invariants, struct
 {
     const struct metric *metric = metric_find(name);
     struct suggestion near;
-    char text[64];
 
     if (metric && (metric->invariant || !only_invariants))
         return metric;
@@ -170,9 +169,9 @@ const struct metric *metric_named(const char *name, bool only_invariants, struct
     for (size_t i = 0; i < METRIC_COUNT; i++)
         if (metrics[i].invariant || !only_invariants)
             suggest_offer(&near, metrics[i].name);
-    err_set(e, ERR_USAGE, "'%.100s' is not %s%s%s", name,
-        only_invariants ? "an invariant" : "a metric", suggest_text(&near, text, sizeof text),
-        *near.best ? "" : "; `mailproof list` shows them");
+    err_set(e, ERR_USAGE, "'%.100s' is not %s%s", name,
+        only_invariants ? "an invariant" : "a metric",
+        *near.text ? near.text : "; `mailproof list` shows them");
     return NULL;
 }
 

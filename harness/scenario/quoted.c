@@ -18,7 +18,7 @@ static const struct table table = {
 static const struct word *want_promise(const struct field *f, const struct node *n, struct err *e)
 {
     struct suggestion near;
-    char text[80], instead[GONE_TEXT_MAX];
+    char instead[GONE_TEXT_MAX];
 
     suggest_init(&near, n->key);
     for (const struct word *w = f->words; w->name; w++) {
@@ -26,8 +26,8 @@ static const struct word *want_promise(const struct field *f, const struct node 
             return w;
         suggest_offer(&near, w->name);
     }
-    node_key_err(n, e, "'%s' is not a promise%s%s", n->key, gone_text("", n->key, instead),
-        suggest_text(&near, text, sizeof text));
+    node_key_err(
+        n, e, "'%s' is not a promise%s%s", n->key, gone_text("", n->key, instead), near.text);
     return NULL;
 }
 

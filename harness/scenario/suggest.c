@@ -45,14 +45,6 @@ void suggest_offer(struct suggestion *s, const char *candidate)
     // A candidate of which every letter would be wrong is not near.
     if (distance < s->distance && distance < strlen(candidate)) {
         s->distance = distance;
-        snprintf(s->best, sizeof s->best, "%s", candidate);
+        snprintf(s->text, sizeof s->text, "; did you mean '%s'?", candidate);
     }
-}
-
-const char *suggest_text(const struct suggestion *s, char *text, size_t size)
-{
-    if (!*s->best)
-        return "";
-    snprintf(text, size, "; did you mean '%s'?", s->best);
-    return text;
 }

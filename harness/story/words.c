@@ -65,7 +65,6 @@ size_t words_find(const struct origin *at, const char *word, const char *const *
 {
     struct suggestion near;
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1024);
-    char hint[64];
 
     suggest_init(&near, word);
     for (size_t i = 0; i < count; i++) {
@@ -73,9 +72,9 @@ size_t words_find(const struct origin *at, const char *word, const char *const *
             return i;
         suggest_offer(&near, known[i]);
     }
-    buf_append_str(&text, suggest_text(&near, hint, sizeof hint));
+    buf_append_str(&text, near.text);
     // A near word is enough of a hint. Without one, all words that may stand here are named.
-    for (size_t i = 0; i < count && !*near.best; i++)
+    for (size_t i = 0; i < count && !*near.text; i++)
         buf_printf(&text, "%s%s", i == 0 ? "; write " : i + 1 < count ? ", " : " or ", known[i]);
     origin_err(at, e, "'%.60s' is not a word that is known here%s", word, buf_str(&text));
     return count;

@@ -44,7 +44,7 @@ static bool table_has_setting(const char *table, const char *name, struct sugges
 static bool check_reference_settings(const char *program, const struct settings *env, struct err *e)
 {
     const char *const argv[] = {program, "--settings", NULL};
-    char table[16384] = "", text[80];
+    char table[16384] = "";
 
     for (size_t i = 0; i < env->count; i++) {
         const char *name = env->items[i].name;
@@ -60,7 +60,7 @@ static bool check_reference_settings(const char *program, const struct settings 
         if (!table_has_setting(table, name, &near))
             return err_set(e, ERR_USAGE,
                 "collector.env: '%.100s' is not a setting of mailroom-collector%s", name,
-                suggest_text(&near, text, sizeof text));
+                near.text);
     }
     return true;
 }

@@ -182,7 +182,7 @@ bool manifest_folder(char out[PATH_MAX], struct err *e)
 static bool refuse_manifest(const char *name, struct err *e)
 {
     struct suggestion near;
-    char **names, text[80];
+    char **names;
     struct err ignored;
 
     suggest_init(&near, name);
@@ -194,7 +194,7 @@ static bool refuse_manifest(const char *name, struct err *e)
     return err_set(e, ERR_USAGE,
         "there is no subject '%.100s': neither a folder with subject.yaml nor one that "
         "'mailproof list' shows%s",
-        name, suggest_text(&near, text, sizeof text));
+        name, near.text);
 }
 
 bool manifest_load(struct manifest *m, const char *name, struct err *e)
