@@ -65,7 +65,7 @@ void node_replace(struct node *n, struct node *with)
 
 struct node *node_child(const struct node *map, const char *key)
 {
-    if (map->kind != NODE_MAP)
+    if (!map || map->kind != NODE_MAP)
         return NULL;
     for (struct node *child = map->first; child; child = child->next)
         if (strcmp(child->key, key) == 0)

@@ -41,7 +41,7 @@ void node_add(
 void node_replace(struct node *n, struct node *with);
 
 // Return the map's child with that key, or the list's item with that index, counted from 0. NULL
-// when there is none.
+// when there is none. node_child also returns NULL for a map that is NULL.
 struct node *node_child(const struct node *map, const char *key);
 struct node *node_item(const struct node *list, size_t index);
 

@@ -123,13 +123,6 @@ static bool is_setting_name(const char *name, const char *signs)
     return *name != '\0' && !isdigit((unsigned char)*name) && strlen(name) <= SETTING_MAX;
 }
 
-static const struct node *provider_node(const struct node *root)
-{
-    const struct node *postgres = node_child(root, "postgres");
-
-    return postgres ? node_child(postgres, "provider") : NULL;
-}
-
 // False when an option may have chosen the provider: an option of this command, or of the earlier
 // run that wrote this scenario.yaml.
 static bool is_authors_choice(const struct node *provider)
@@ -139,14 +132,14 @@ static bool is_authors_choice(const struct node *provider)
 
 bool file_names_other_provider(const struct scenario *s, const struct node *root)
 {
-    const struct node *provider = provider_node(root);
+    const struct node *provider = node_child(node_child(root, "postgres"), "provider");
 
     return provider && is_authors_choice(provider) && strcmp(s->postgres.provider, "local") != 0;
 }
 
 bool file_names_no_cluster(const struct scenario *s, const struct node *root)
 {
-    const struct node *provider = provider_node(root);
+    const struct node *provider = node_child(node_child(root, "postgres"), "provider");
 
     return strcmp(s->postgres.provider, "patroni") != 0 && !s->postgres.rest &&
            (!provider || is_authors_choice(provider));
@@ -158,8 +151,7 @@ bool file_names_no_cluster(const struct scenario *s, const struct node *root)
 
 static bool check_announce(const struct scenario *s, const struct node *root, struct err *e)
 {
-    const struct node *postgres = node_child(root, "postgres");
-    const struct node *key = postgres ? node_child(postgres, "announce") : NULL;
+    const struct node *key = node_child(node_child(root, "postgres"), "announce");
     int schema = s->postgres.schema;
 
     if (s->postgres.announce != ANNOUNCE_BELL)
@@ -195,9 +187,9 @@ static bool check_postgres_settings(
 static bool check_postgres(const struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *postgres = node_child(root, "postgres");
-    const struct node *storage = postgres ? node_child(postgres, "storage") : NULL;
-    const struct node *standby = postgres ? node_child(postgres, "standby") : NULL;
-    const struct node *route = postgres ? node_child(postgres, "route") : NULL;
+    const struct node *storage = node_child(postgres, "storage");
+    const struct node *standby = node_child(postgres, "standby");
+    const struct node *route = node_child(postgres, "route");
     const bool patroni = strcmp(s->postgres.provider, "patroni") == 0;
     const bool own_cluster = s->postgres.rest; // a cluster of the user's, with REST addresses
 
@@ -220,7 +212,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
             node_child(postgres, "filesystem"), e, "this needs postgres.storage: crashable");
     if (s->postgres.files == FILES_XFS && s->postgres.disk == DISK_UNASKED)
         return node_err(node_child(postgres, "disk"), e, "xfs cannot be mounted without barriers");
-    return check_postgres_settings(s, postgres ? node_child(postgres, "settings") : NULL, e);
+    return check_postgres_settings(s, node_child(postgres, "settings"), e);
 }
 
 // The variables that a scenario may not set, and why: the harness sets all but the last.
@@ -254,9 +246,8 @@ static bool check_dequeue(struct scenario *s, const struct node *collector, stru
         enum dequeue dequeue;
     } values[] = {{"cursor", DEQUEUE_CURSOR}, {"shared", DEQUEUE_SHARED},
         {"skip-locked", DEQUEUE_SHARED}, {"leased", DEQUEUE_LEASED}};
-    const struct node *env = collector ? node_child(collector, "env") : NULL;
-    const struct node *n = env ? node_child(env, "MAILROOM_DEQUEUE") : NULL;
-    const struct node *key = collector ? node_child(collector, "dequeue") : NULL;
+    const struct node *n = node_child(node_child(collector, "env"), "MAILROOM_DEQUEUE");
+    const struct node *key = node_child(collector, "dequeue");
 
     for (size_t i = 0; n && i < sizeof values / sizeof *values; i++) {
         if (strcmp(n->text, values[i].value) != 0)
@@ -294,7 +285,7 @@ static bool check_bound(const struct scenario *s, const struct node *collector, 
 static bool check_collector(struct scenario *s, const struct node *root, struct err *e)
 {
     const struct node *collector = node_child(root, "collector");
-    const struct node *env = collector ? node_child(collector, "env") : NULL;
+    const struct node *env = node_child(collector, "env");
 
     for (size_t i = 0; i < s->collector.env.count; i++)
         if (!check_variable(&s->collector.env.items[i], node_item(env, i), e))

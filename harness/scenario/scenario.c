@@ -15,7 +15,6 @@
 static bool read_scenario_file(struct buf *text, const char *path, struct err *e);
 static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e);
 static void keep_sets(struct scenario *s, const struct overrides *sets);
-static bool states_promises(const struct node *root);
 static bool is_ours(const char *path, const struct buf *text, const struct overrides *sets);
 static void make_one_line(struct err *e);
 
@@ -41,7 +40,8 @@ bool scenario_load(
          check_scenario(s, root, path, e);
     if (ok) {
         keep_sets(s, sets);
-        needs_resolve(s, sets ? sets->collector : NULL, states_promises(root));
+        bool promised = node_child(node_child(root, "collector"), "promises");
+        needs_resolve(s, sets ? sets->collector : NULL, promised);
     }
 out:
     node_free(root);
@@ -94,13 +94,6 @@ static void keep_sets(struct scenario *s, const struct overrides *sets)
     s->sets = memory_zeroed(count + 1, sizeof *s->sets);
     for (size_t i = 0; i < count; i++)
         s->sets[i] = memory_copy(sets->items[i]);
-}
-
-static bool states_promises(const struct node *root)
-{
-    const struct node *collector = node_child(root, "collector");
-
-    return collector && node_child(collector, "promises");
 }
 
 // True when the file is trusted because the user has named it. A result folder is often somebody

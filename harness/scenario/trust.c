@@ -73,7 +73,7 @@ static const char *shown_text(char out[SHOWN_SIZE], const char *text)
 // gives it.
 static const struct node *file_node(const struct node *map, const char *key)
 {
-    const struct node *n = map ? node_child(map, key) : NULL;
+    const struct node *n = node_child(map, key);
 
     return n && !n->origin.set ? n : NULL;
 }
@@ -124,7 +124,7 @@ static bool check_subject(const struct inspection *x)
 
 static bool check_env(const struct inspection *x)
 {
-    const struct node *env = x->collector ? node_child(x->collector, "env") : NULL;
+    const struct node *env = node_child(x->collector, "env");
 
     for (size_t i = 0; i < x->s->collector.env.count; i++) {
         const struct setting *v = &x->s->collector.env.items[i];
@@ -141,7 +141,7 @@ static bool check_settings(const struct inspection *x)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+- ";
-    const struct node *settings = x->postgres ? node_child(x->postgres, "settings") : NULL;
+    const struct node *settings = node_child(x->postgres, "settings");
 
     for (size_t i = 0; i < x->s->postgres.settings.count; i++) {
         const struct setting *v = &x->s->postgres.settings.items[i];
