@@ -124,43 +124,20 @@ static bool syntax_err(const struct reader *r, struct err *e)
     return origin_err(&at, e, "not YAML: %s", y->problem);
 }
 
-static const char *event_anchor(const yaml_event_t *event)
-{
-    switch (event->type) {
-    case YAML_SCALAR_EVENT:
-        return (const char *)event->data.scalar.anchor;
-    case YAML_SEQUENCE_START_EVENT:
-        return (const char *)event->data.sequence_start.anchor;
-    case YAML_MAPPING_START_EVENT:
-        return (const char *)event->data.mapping_start.anchor;
-    default:
-        return NULL;
-    }
-}
-
-static const char *event_tag(const yaml_event_t *event)
-{
-    switch (event->type) {
-    case YAML_SCALAR_EVENT:
-        return (const char *)event->data.scalar.tag;
-    case YAML_SEQUENCE_START_EVENT:
-        return (const char *)event->data.sequence_start.tag;
-    case YAML_MAPPING_START_EVENT:
-        return (const char *)event->data.mapping_start.tag;
-    default:
-        return NULL;
-    }
-}
-
-// Refuses what YAML has and scenarios do not: anchors, tags and zero bytes.
+// Refuses what YAML has and scenarios do not: anchors, tags and zero bytes. The event is that of a
+// scalar, or of the start of a list or map.
 static bool refuse_extras(const struct origin *at, const yaml_event_t *event, struct err *e)
 {
-    if (event_anchor(event))
-        return origin_err(at, e, "anchors (&%s) are not used in scenarios; write the value out",
-            event_anchor(event));
-    if (event_tag(event))
+    // The structs of the three events begin with the same two members, so C lets a program read
+    // these members through any of the structs.
+    const char *anchor = (const char *)event->data.scalar.anchor;
+    const char *tag = (const char *)event->data.scalar.tag;
+
+    if (anchor)
         return origin_err(
-            at, e, "tags (%s) are not used in scenarios; quote a text instead", event_tag(event));
+            at, e, "anchors (&%s) are not used in scenarios; write the value out", anchor);
+    if (tag)
+        return origin_err(at, e, "tags (%s) are not used in scenarios; quote a text instead", tag);
     if (event->type == YAML_SCALAR_EVENT &&
         memchr(event->data.scalar.value, 0, event->data.scalar.length))
         return origin_err(at, e, "a text cannot hold a zero byte");
