@@ -15,27 +15,10 @@ struct walk {
     const char *end;   // the '=' after the path
 };
 
-static bool override_err(const struct walk *w, struct err *e, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
-
-static bool override_err(const struct walk *w, struct err *e, const char *fmt, ...)
-{
-    char text[256];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return origin_err(&w->origin, e, "%s", text);
-}
-
 static bool is_item_number(const char *s)
 {
-    for (const char *p = s; *p; p++)
-        if (!isdigit((unsigned char)*p))
-            return false;
     // Four digits are enough for the longest list, and cannot overflow.
-    return *s != '\0' && strlen(s) <= 4;
+    return *s != '\0' && s[strspn(s, "0123456789")] == '\0' && strlen(s) <= 4;
 }
 
 // True when the part of the path before the next piece is one of free_names.
@@ -87,19 +70,21 @@ static struct node *add_child(struct node *at, const char *key, const struct wal
 static struct node *step_down(struct walk *w, struct node *at, const char *piece, struct err *e)
 {
     if (at->kind == NODE_SCALAR) {
-        override_err(w, e, "cannot set '%s', because the value above it is not a map", piece);
+        origin_err(
+            &w->origin, e, "cannot set '%s', because the value above it is not a map", piece);
         return NULL;
     }
     if (at->kind == NODE_LIST) {
         if (!is_item_number(piece)) {
-            override_err(w, e, "'%s' should be the number of a list item, counted from 0", piece);
+            origin_err(
+                &w->origin, e, "'%s' should be the number of a list item, counted from 0", piece);
             return NULL;
         }
         size_t index = strtoul(piece, NULL, 10);
         // In a list of three, number 3 adds an item. A higher number would leave a gap.
         if (index > at->count) {
-            override_err(w, e, "the list has %zu %s; number %zu would be the next", at->count,
-                NOUN(at->count, "item", "items"), at->count);
+            origin_err(&w->origin, e, "the list has %zu %s; number %zu would be the next",
+                at->count, NOUN(at->count, "item", "items"), at->count);
             return NULL;
         }
         return index < at->count ? node_item(at, index) : add_child(at, NULL, w);
@@ -130,20 +115,20 @@ bool override_apply(struct node *root, const char *set, const struct origin *pla
     bool verbatim = false;
     size_t depth = 0;
 
-    // Checked here, because libyaml does not see the path. override_err would print the broken
-    // text.
+    // Checked here, because libyaml does not see the path. The errors below print the text, so it
+    // must not be broken.
     if (!utf8_valid(set) && place)
         return origin_err(place, e, "the value is not UTF-8 text");
     if (!utf8_valid(set))
         return err_set(e, ERR_USAGE, "--set: the value is not UTF-8 text");
     if (!w.end || w.end == set)
-        return override_err(&w, e, "write a key, '=' and a value, such as load.0.for=1s");
+        return origin_err(&w.origin, e, "write a key, '=' and a value, such as load.0.for=1s");
     while (w.path < w.end) {
         char piece[128];
         // Asked before next_piece moves on: a value below one of free_names is plain text.
         verbatim = below_free_name(&w);
         if (!next_piece(&w, piece, sizeof piece) || ++depth > NODE_DEPTH_MAX)
-            return override_err(&w, e, "this is not a path; write one such as load.0.for");
+            return origin_err(&w.origin, e, "this is not a path; write one such as load.0.for");
         at = step_down(&w, at, piece, e);
         if (!at)
             return false;
