@@ -199,7 +199,7 @@ static bool decode_seed(const struct field *f, const struct node *n, void *slot,
     return true;
 }
 
-static bool decode_share(const struct field *f, const struct node *n, void *slot, struct err *e)
+bool decode_share(const struct field *f, const struct node *n, void *slot, struct err *e)
 {
     double *share = slot;
 
@@ -249,30 +249,21 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
     return true;
 }
 
-static bool decode_byte_rate(const struct field *f, const struct node *n, void *slot, struct err *e)
+// Decodes a rate that does not change, of bytes (FIELD_BYTE_RATE) or of anything else.
+static bool decode_fixed_rate(
+    const struct field *f, const struct node *n, void *slot, struct err *e)
 {
+    const bool bytes = f->type == FIELD_BYTE_RATE;
+    const char *unit = bytes ? "B/s" : "/s";
     double *rate = slot;
 
     if (!check_is_scalar(n, e))
         return false;
-    if (!units_bytes_per_second(n->text, rate, e))
+    if (!(bytes ? units_bytes_per_second : units_per_second)(n->text, rate, e))
         return node_err_here(n, e);
     return (*rate >= (double)f->min && *rate <= (double)f->max) ||
-           node_err(n, e, "'%s' should lie between %lldB/s and %lldB/s", n->text, (long long)f->min,
-               (long long)f->max);
-}
-
-static bool decode_per_s(const struct field *f, const struct node *n, void *slot, struct err *e)
-{
-    double *rate = slot;
-
-    if (!check_is_scalar(n, e))
-        return false;
-    if (!units_per_second(n->text, rate, e))
-        return node_err_here(n, e);
-    return (*rate >= (double)f->min && *rate <= (double)f->max) ||
-           node_err(n, e, "'%s' should lie between %lld/s and %lld/s", n->text, (long long)f->min,
-               (long long)f->max);
+           node_err(n, e, "'%s' should lie between %lld%s and %lld%s", n->text, (long long)f->min,
+               unit, (long long)f->max, unit);
 }
 
 bool decode_words(const struct field *f, const struct node *n, void *slot, struct err *e)
@@ -406,8 +397,8 @@ static bool decode_field(const struct field *f, const struct node *n, void *base
         [FIELD_SHARE] = decode_share,
         [FIELD_RATE] = decode_rate,
         [FIELD_RANGE] = decode_range,
-        [FIELD_BYTE_RATE] = decode_byte_rate,
-        [FIELD_PER_S] = decode_per_s,
+        [FIELD_BYTE_RATE] = decode_fixed_rate,
+        [FIELD_PER_S] = decode_fixed_rate,
         [FIELD_FLAGS] = decode_words,
         [FIELD_QUOTED] = quoted_decode,
         [FIELD_DURATION] = decode_duration,

@@ -13,8 +13,9 @@ MUST_USE bool decode_map(const struct table *t, const struct node *map, void *ba
 MUST_USE bool check_is_scalar(const struct node *n, struct err *e);
 MUST_USE bool check_is_line(const struct node *n, struct err *e);
 
-// Decodes a list of the field's words into an int with their bits.
+// Decode a list of the field's words into an int with their bits, and a share into a double.
 MUST_USE bool decode_words(const struct field *f, const struct node *n, void *slot, struct err *e);
+MUST_USE bool decode_share(const struct field *f, const struct node *n, void *slot, struct err *e);
 
 // --- objectives.c ------------------------------------------------------------------------
 

@@ -46,21 +46,15 @@ bool objectives_decode_judged(
     struct judged_least **items = slot;
     size_t *count = (size_t *)(items + 1); // stands after the pointer
 
-    (void)f;
     if (n->kind != NODE_MAP)
         return node_err(n, e, "this should be a map, such as {late: 50%%}");
     *items = memory_zeroed(n->count, sizeof **items);
     for (const struct node *item = n->first; item; item = item->next) {
         struct judged_least *j = &(*items)[(*count)++];
         // true: among the metrics, only invariants are judged.
-        if (!want_metric(item, true, e) || !check_is_scalar(item, e))
+        if (!want_metric(item, true, e) || !decode_share(f, item, &j->share, e))
             return false;
         j->invariant = memory_copy(item->key);
-        if (!units_share(item->text, &j->share, e))
-            return node_err_here(item, e);
-        // units_share also accepts more than 1.
-        if (j->share > 1)
-            return node_err(item, e, "'%s' should be a share between 0 and 1", item->text);
     }
     return true;
 }

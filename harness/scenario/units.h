@@ -19,7 +19,7 @@ MUST_USE bool units_range(const char *text, int64_t *from, int64_t *to, struct e
 
 MUST_USE bool units_number(const char *text, double *number, struct err *e);
 
-// Reads "0.05" or "5%".
+// Reads "0.05" or "5%"; the share may be more than 1.
 MUST_USE bool units_share(const char *text, double *share, struct err *e);
 
 // Reads "20kB/s": a number and B/s, kB/s or MB/s, in powers of ten.
