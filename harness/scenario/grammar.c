@@ -188,11 +188,6 @@ static const struct word instances[] = {{"all", -1}, {0}};
 static const struct word rests[] = {{"rest", FOR_REST}, {0}};
 static const struct word slacks[] = {{"auto", SLACK_AUTO}, {0}};
 
-static bool has_rest(const void *scenario)
-{
-    return ((const struct scenario *)scenario)->postgres.rest;
-}
-
 static const struct field postgres_fields[] = {
     {"provider", FIELD_STRING, AT(postgres.provider), .default_text = "local", .words = providers,
         .help = "where the server comes from: local, container, url or patroni"},
@@ -220,7 +215,7 @@ static const struct field postgres_fields[] = {
         .help = "none, async or sync"},
     {"route", FIELD_WORD, AT(postgres.route), .default_text = "hosts", .words = routes,
         .help = "how clients find a cluster's leader: hosts (a list of its members) or proxy"},
-    {"rest", FIELD_STRING, AT(postgres.rest), .optional = true, .written = has_rest,
+    {"rest", FIELD_STRING, AT(postgres.rest), .optional = true,
         .help = "with provider: url, when the conninfo leads to a Patroni cluster of yours: "
                 "HOST:PORT,… of its REST interfaces"},
 };
@@ -332,11 +327,6 @@ static bool has_rate(const void *phase)
     return ((const struct load_phase *)phase)->arrivals != ARRIVALS_TRACE;
 }
 
-static bool has_file(const void *phase)
-{
-    return !has_rate(phase);
-}
-
 static bool has_arrivals(const void *phase)
 {
     return !((const struct load_phase *)phase)->closed;
@@ -352,7 +342,7 @@ static const struct field load_fields[] = {
                 "must be given, but not with a trace"},
     {"arrivals", FIELD_WORD, PHASE(arrivals), .default_text = "poisson", .words = arrivals,
         .written = has_arrivals, .help = "how transactions are spaced: constant, poisson or trace"},
-    {"file", FIELD_STRING, PHASE(file), .optional = true, .written = has_file,
+    {"file", FIELD_STRING, PHASE(file), .optional = true,
         .help = "with arrivals: trace: its file, seconds from the phase's start, one per line"},
     {"connections", FIELD_INT, PHASE(connections), .default_text = "8", .min = 1, .max = 500,
         .help = "how many connections insert"},
@@ -450,13 +440,8 @@ static const struct field fault_fields[] = {
 
 const struct table fault_table = TABLE(fault_fields, struct fault_spec);
 
-static bool has_collector(const void *counterpart)
-{
-    return ((const struct counterpart *)counterpart)->collector;
-}
-
 static const struct field counterpart_fields[] = {
-    {"collector", FIELD_STRING, COUNTERPART(collector), .optional = true, .written = has_collector,
+    {"collector", FIELD_STRING, COUNTERPART(collector), .optional = true,
         .help = "a collector's command, as --collector takes it"},
     {"set", FIELD_STRINGS, COUNTERPART(sets), .default_text = "[]",
         .help = "other settings, as --set takes them: [key.path=value]"},

@@ -50,7 +50,7 @@ struct field {
     bool needed;    // verbs with a bit of `param` require the key
     bool any_verb;  // all verbs take the key, but it means something else for those with a bit of
                     // `param`
-    bool (*written)(const void *item); // true when the item has a value to write; NULL: always
+    bool (*written)(const void *item); // true when the key fits the item's other keys; NULL: always
     bool optional;                     // not required and without a default: an absent key leaves
                                        // zero
     const char *help;

@@ -22,8 +22,7 @@ bool scenario_write(const struct scenario *s, struct buf *out, struct err *e)
 // value.
 static bool is_written(const struct field *f, const void *base)
 {
-    double rate;
-    int64_t ns;
+    const void *slot = (const char *)base + f->offset;
 
     if (f->written && !f->written(base))
         return false;
@@ -33,15 +32,11 @@ static bool is_written(const struct field *f, const void *base)
         if (!(fault->verb->params & f->param))
             return false;
     }
-    if (f->optional && f->type == FIELD_DURATION) {
-        memcpy(&ns, (const char *)base + f->offset, sizeof ns);
-        return ns != 0;
-    }
-    if (f->optional && f->type == FIELD_PER_S) {
-        memcpy(&rate, (const char *)base + f->offset, sizeof rate);
-        return rate > 0;
-    }
-    return true;
+    if (f->optional && f->type == FIELD_STRING)
+        return *(char *const *)slot;
+    if (f->optional && f->type == FIELD_DURATION)
+        return *(const int64_t *)slot != 0;
+    return !f->optional || f->type != FIELD_PER_S || *(const double *)slot > 0;
 }
 
 // Writes the keys of a table. `item`: the table is an item of a list, so "- " begins its first key.

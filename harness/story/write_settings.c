@@ -182,6 +182,7 @@ static struct load_phase *phases_of(const struct scenario *s)
             continue;
         phases[i].arrivals = ARRIVALS_POISSON;
         phases[i].closed = true;
+        phases[i].file = NULL;
     }
     return phases;
 }
