@@ -7,7 +7,7 @@
 
 #include "os/mutant.h"
 #include "base/utf8.h"
-#include "scenario/needs.h"
+#include "scenario/grammar.h"
 
 // The text may quote bytes of the collector, and may be cut in the middle of a character, so
 // utf8_mend repairs it.
@@ -178,7 +178,7 @@ static void append_promise_words(const char *lead, unsigned promises, struct buf
     if (!promises)
         return;
     buf_printf(out, " (%s ", lead);
-    needs_words((int)promises, out);
+    words_print(promise_words, (int)promises, out);
     buf_append_char(out, ')');
 }
 

@@ -6,7 +6,7 @@
 #include "os/paths.h"
 #include "plan/plan.h"
 #include "report/escape.h"
-#include "scenario/needs.h"
+#include "scenario/grammar.h"
 
 // Appends how much of the time a run would judge, so that the user sees beforehand if it is little.
 static void append_judged_time(const struct plan *plan, const struct scenario *s, struct buf *out)
@@ -58,7 +58,7 @@ static void append_as_own(const struct counterpart *c, const struct scenario *ow
         return;
     buf_append_str(&words, "collector.promises=[");
     // To wait for open transactions is just how some collectors work, so it is always allowed.
-    needs_words(own->collector.promises | PROMISE_WAITS_FOR_WRITERS, &words);
+    words_print(promise_words, own->collector.promises | PROMISE_WAITS_FOR_WRITERS, &words);
     buf_append_char(&words, ']');
     buf_append_str(out, " --set ");
     append_word(out, buf_str(&words) ? words.data : "");

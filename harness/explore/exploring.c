@@ -38,13 +38,11 @@ static void add_draw_number(struct exploring *x, const char *word)
 // Allows the mode that the word names. False: the word names no mode.
 static bool allow_mode(struct exploring *x, const char *word)
 {
-    const struct word *w = dequeue_words;
+    const struct word *w = word_find(dequeue_words, word);
 
-    while (w->name && strcmp(w->name, word) != 0)
-        w++;
-    if (w->name)
+    if (w)
         x->limits[0].dequeues |= 1u << w->value;
-    return w->name;
+    return w;
 }
 
 // Allows the fault verb that the word names. False: the word names no verb.

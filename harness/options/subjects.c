@@ -1,5 +1,6 @@
 #include "options/subjects.h"
 
+#include "scenario/grammar.h"
 #include "scenario/needs.h"
 #include "subject/manifest.h"
 
@@ -9,7 +10,7 @@ static char *promises_override(int promises)
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1000);
 
     buf_append_str(&text, "collector.promises=[");
-    needs_words(promises, &text);
+    words_print(promise_words, promises, &text);
     buf_append_char(&text, ']');
     return memory_copy(buf_str(&text));
 }

@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "plan/plan.h"
+#include "scenario/grammar.h"
 
 struct printer {
     const struct plan *plan;

@@ -87,16 +87,6 @@ bool check_is_line(const struct node *n, struct err *e)
     return true;
 }
 
-// Looks the text up in the field's words. NULL when no word matches; that is no error here, because
-// many fields take other values, too.
-static const struct word *find_field_word(const struct field *f, const struct node *n)
-{
-    for (const struct word *w = f->words; w && w->name; w++)
-        if (strcmp(w->name, n->text) == 0)
-            return w;
-    return NULL;
-}
-
 // Fails, and lists the words that the field takes: "one, two or three".
 static bool unknown_word(const struct field *f, const struct node *n, struct err *e)
 {
@@ -114,7 +104,7 @@ static bool decode_string(const struct field *f, const struct node *n, void *slo
 {
     if (!check_is_line(n, e))
         return false;
-    if (f->words && !find_field_word(f, n))
+    if (f->words && !word_find(f->words, n->text))
         return unknown_word(f, n, e);
     *(char **)slot = memory_copy(n->text);
     return true;
@@ -142,7 +132,7 @@ static bool decode_word(const struct field *f, const struct node *n, void *slot,
 {
     if (!check_is_scalar(n, e))
         return false;
-    const struct word *word = find_field_word(f, n);
+    const struct word *word = word_find(f->words, n->text);
     if (!word)
         return unknown_word(f, n, e);
     *(int *)slot = (int)word->value;
@@ -166,7 +156,7 @@ static bool decode_count(const struct field *f, const struct node *n, int64_t *v
 {
     if (!check_is_scalar(n, e))
         return false;
-    const struct word *word = find_field_word(f, n);
+    const struct word *word = word_find(f->words, n->text);
     if (word) {
         *value = word->value;
         return true;
@@ -236,7 +226,7 @@ static bool decode_rate(const struct field *f, const struct node *n, void *slot,
 
     if (!check_is_scalar(n, e))
         return false;
-    const struct word *word = find_field_word(f, n);
+    const struct word *word = word_find(f->words, n->text);
     if (word) {
         // The only word is `max`. Its flag is the bool right after the two rates in the struct.
         *(bool *)(rate + 2) = true;
@@ -309,7 +299,7 @@ static bool decode_duration(const struct field *f, const struct node *n, void *s
 
     if (!check_is_scalar(n, e))
         return false;
-    const struct word *word = find_field_word(f, n);
+    const struct word *word = word_find(f->words, n->text);
     if (word) {
         *ns = word->value;
         return true;

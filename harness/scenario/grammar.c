@@ -491,3 +491,41 @@ static const struct field scenario_fields[] = {
 };
 
 const struct table scenario_table = TABLE(scenario_fields, struct scenario);
+
+const struct word *word_find(const struct word *words, const char *name)
+{
+    for (const struct word *w = words; w && w->name; w++)
+        if (strcmp(w->name, name) == 0)
+            return w;
+    return NULL;
+}
+
+const char *word_name(const struct word *words, int64_t value)
+{
+    for (const struct word *w = words; w && w->name; w++)
+        if (w->value == value)
+            return w->name;
+    return NULL;
+}
+
+void words_print(const struct word *words, int flags, struct buf *out)
+{
+    const char *before = "";
+
+    for (const struct word *w = words; w->name; w++) {
+        if (!(flags & (int)w->value))
+            continue;
+        buf_printf(out, "%s%s", before, w->name);
+        before = ", ";
+    }
+}
+
+const char *fault_target_name(enum fault_target target)
+{
+    return word_name(targets, target);
+}
+
+const char *fault_through_name(enum fault_through through)
+{
+    return word_name(throughs, through);
+}

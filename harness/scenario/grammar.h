@@ -2,7 +2,7 @@
 // defaults, unknown-key errors, writing and help.
 #pragma once
 
-#include "base/base.h"
+#include "scenario/verbs.h"
 
 enum field_type {
     FIELD_STRING,    // char *; one line, not empty; one of `words` if there are any
@@ -71,3 +71,14 @@ extern const struct table fault_table; // the part of scenario_table that descri
 
 extern const struct word promise_words[]; // the words of enum promise
 extern const struct word dequeue_words[]; // the words of enum dequeue
+
+// Return the word with this name, and the name of the word with this value. NULL when there is
+// none, or when `words` is NULL.
+const struct word *word_find(const struct word *words, const char *name);
+const char *word_name(const struct word *words, int64_t value);
+
+// Appends the words whose bits are set in `flags`, comma-separated.
+void words_print(const struct word *words, int flags, struct buf *out);
+
+const char *fault_target_name(enum fault_target target);
+const char *fault_through_name(enum fault_through through);

@@ -112,31 +112,17 @@ void needs_resolve(struct scenario *s, const char *collector, bool promised)
     }
 }
 
-void needs_words(int promises, struct buf *out)
-{
-    const char *before = "";
-
-    for (const struct word *w = promise_words; w->name; w++) {
-        if (!(promises & (int)w->value))
-            continue;
-        buf_printf(out, "%s%s", before, w->name);
-        before = ", ";
-    }
-}
-
 static bool fail_promises(const struct scenario *s, int missing, struct err *e)
 {
     struct buf words FREED_BY(buf_fini) = BUF_INIT(1000); // has room for all promises
 
-    needs_words(missing, &words);
+    words_print(promise_words, missing, &words);
     // The message does not say that the subject breaks these promises: it may keep some that nobody
     // stated.
-    if (scenario_is_queue(s))
-        err_set(e, ERR_SKIP, "its subject.yaml quotes no promise of %s", buf_str(&words));
-    else
-        err_set(e, ERR_SKIP, "it needs %s, not among the subject's promises (collector.promises)",
-            buf_str(&words));
-    return false;
+    return err_set(e, ERR_SKIP,
+        scenario_is_queue(s) ? "its subject.yaml quotes no promise of %s"
+                             : "it needs %s, not among the subject's promises (collector.promises)",
+        buf_str(&words));
 }
 
 bool needs_met(const struct scenario *s, struct err *e)
@@ -146,16 +132,14 @@ bool needs_met(const struct scenario *s, struct err *e)
     if (missing)
         return fail_promises(s, missing, e);
     for (size_t i = 0; i < IMPLIED; i++) {
-        struct buf promise FREED_BY(buf_fini) = BUF_INIT(100);
         // A subject with another layout has tables of its own, about which the numbers of our
         // migrations say nothing.
         if (!(s->needs & (int)implied[i].promise) || s->collector.layout != LAYOUT_REFERENCE ||
             s->postgres.schema == SCHEMA_LATEST || s->postgres.schema >= implied[i].schema)
             continue;
-        needs_words((int)implied[i].promise, &promise);
-        err_set(e, ERR_SKIP, "it needs %s, which comes with migration %d; postgres.schema is %d",
-            buf_str(&promise), implied[i].schema, s->postgres.schema);
-        return false;
+        return err_set(e, ERR_SKIP,
+            "it needs %s, which comes with migration %d; postgres.schema is %d",
+            word_name(promise_words, implied[i].promise), implied[i].schema, s->postgres.schema);
     }
     return true;
 }

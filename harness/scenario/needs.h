@@ -16,6 +16,3 @@ MUST_USE bool needs_met(const struct scenario *s, struct err *e);
 // Removes the expectations about metrics that are not for the scenario's kind of subject, and those
 // that rest on a promise which the subject does not make.
 void needs_drop_expectations(struct scenario *s);
-
-// Appends the words of the promises, comma-separated.
-void needs_words(int promises, struct buf *out);

@@ -241,22 +241,17 @@ static bool check_variable(const struct setting *item, const struct node *n, str
 // to the collector, which refuses it.
 static bool check_dequeue(struct scenario *s, const struct node *collector, struct err *e)
 {
-    static const struct {
-        const char *value;
-        enum dequeue dequeue;
-    } values[] = {{"cursor", DEQUEUE_CURSOR}, {"shared", DEQUEUE_SHARED},
-        {"skip-locked", DEQUEUE_SHARED}, {"leased", DEQUEUE_LEASED}};
     const struct node *n = node_child(node_child(collector, "env"), "MAILROOM_DEQUEUE");
     const struct node *key = node_child(collector, "dequeue");
 
-    for (size_t i = 0; n && i < sizeof values / sizeof *values; i++) {
-        if (strcmp(n->text, values[i].value) != 0)
-            continue;
-        if (key && values[i].dequeue != s->collector.dequeue)
-            return node_err(
-                n, e, "'%s' is not what collector.dequeue says: '%s'", n->text, key->text);
-        s->collector.dequeue = values[i].dequeue;
-    }
+    if (!n)
+        return true;
+    const bool is_older = strcmp(n->text, "skip-locked") == 0;
+    const struct word *mode = word_find(dequeue_words, is_older ? "shared" : n->text);
+    if (mode && key && (enum dequeue)mode->value != s->collector.dequeue)
+        return node_err(n, e, "'%s' is not what collector.dequeue says: '%s'", n->text, key->text);
+    if (mode)
+        s->collector.dequeue = (enum dequeue)mode->value;
     return true;
 }
 

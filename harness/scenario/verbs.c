@@ -178,19 +178,3 @@ const struct verb *verb_find(const char *name)
             return &verbs[i];
     return NULL;
 }
-
-const char *fault_through_name(enum fault_through through)
-{
-    return through == THROUGH_KERNEL ? "kernel" : "proxy";
-}
-
-const char *fault_target_name(enum fault_target target)
-{
-    static const char *const names[] = {[TARGET_COLLECTOR] = "collector",
-        [TARGET_LOAD] = "load",
-        [TARGET_ALL] = "all",
-        [TARGET_LISTENER] = "listener",
-        [TARGET_SERVER] = "server"};
-
-    return names[target];
-}

@@ -177,6 +177,3 @@ static inline bool verb_stops_server(const struct verb *v)
 
 // Finds a verb by its name; NULL when there is none.
 const struct verb *verb_find(const char *name);
-
-const char *fault_target_name(enum fault_target target);
-const char *fault_through_name(enum fault_through through);

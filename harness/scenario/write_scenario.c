@@ -199,23 +199,9 @@ static void write_list(const struct field *f, const void *slot, int indent, stru
 // Writes the word that stands for the value; false when there is none.
 static bool write_as_word(const struct field *f, int64_t value, struct buf *out)
 {
-    for (const struct word *w = f->words; w && w->name; w++)
-        if (w->value == value)
-            return buf_printf(out, " %s", w->name);
-    return false;
-}
+    const char *name = word_name(f->words, value);
 
-static void write_flags(const struct field *f, int flags, struct buf *out)
-{
-    const char *before = " [";
-
-    for (const struct word *w = f->words; w->name; w++) {
-        if (!(flags & (int)w->value))
-            continue;
-        buf_printf(out, "%s%s", before, w->name);
-        before = ", ";
-    }
-    buf_append_str(out, flags ? "]" : " []");
+    return name && buf_printf(out, " %s", name);
 }
 
 static void write_range(const int range[2], struct buf *out)
@@ -270,10 +256,6 @@ static void write_plain_value(const struct field *f, const void *slot, struct bu
     case FIELD_SEED:
         buf_printf(out, " %llu", (unsigned long long)*(const uint64_t *)slot);
         break;
-    case FIELD_SHARE:
-        buf_append_char(out, ' ');
-        units_print_number(out, *(const double *)slot);
-        break;
     case FIELD_RATE:
         write_rate(f, slot, out);
         break;
@@ -288,18 +270,18 @@ static void write_plain_value(const struct field *f, const void *slot, struct bu
             units_print_duration(out, ((const int64_t *)slot)[1]);
         }
         break;
+    case FIELD_SHARE:
     case FIELD_BYTE_RATE:
-        buf_append_char(out, ' ');
-        units_print_number(out, *(const double *)slot);
-        buf_append_str(out, "B/s");
-        break;
     case FIELD_PER_S:
         buf_append_char(out, ' ');
         units_print_number(out, *(const double *)slot);
-        buf_append_str(out, "/s");
+        if (f->type != FIELD_SHARE)
+            buf_append_str(out, f->type == FIELD_BYTE_RATE ? "B/s" : "/s");
         break;
     case FIELD_FLAGS:
-        write_flags(f, *(const int *)slot, out);
+        buf_append_str(out, " [");
+        words_print(f->words, *(const int *)slot, out);
+        buf_append_char(out, ']');
         break;
     case FIELD_VERB:
         buf_printf(out, " %s", (*(const struct verb *const *)slot)->name);

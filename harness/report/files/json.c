@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "report/files/parse_json.h"
+#include "scenario/grammar.h"
 
 // Returns a number, rounded to six digits after the point; null for a NAN, which was not measured.
 static json_t *json_number(double value)
