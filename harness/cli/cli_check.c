@@ -4,7 +4,7 @@
 #include "options/options.h"
 #include "report/rejudge.h"
 #include "os/interrupt.h"
-#include "report/folder.h"
+#include "os/paths.h"
 #include "report/gather.h"
 #include "report/life.h"
 #include "story/story.h"
@@ -165,9 +165,7 @@ static int check_all(const char *dir, const struct options *o)
 
 static int check_result(const char *path, const struct options *o)
 {
-    bool is_result = folder_has(path, "scenario.yaml");
-
-    return is_result ? check_folder(path, o, NULL) : check_all(path, o);
+    return path_has(path, "scenario.yaml") ? check_folder(path, o, NULL) : check_all(path, o);
 }
 
 // Prints the story again, with all that it left to defaults.

@@ -2,6 +2,7 @@
 // check` it judges the runs by the rules of this version.
 #include "cli/cli.h"
 #include "report/rejudge.h"
+#include "os/paths.h"
 #include "report/gather.h"
 #include "report/pages/index.h"
 #include "report/report.h"
@@ -66,7 +67,7 @@ static int render_all(const char *dir, const struct options *o)
 
     bool ok = gather_results(&g, dir, &e);
     for (size_t i = 0; ok && i < g.count; i++) {
-        if (!folder_has(g.folders[i], HISTORY_NAME))
+        if (!path_has(g.folders[i], HISTORY_NAME))
             without_history++;
         else if (!render_folder(g.folders[i], o, &e))
             code = cli_worse(code, cli_fail(&e));
@@ -87,7 +88,7 @@ static int report_path(const char *path, const struct options *o)
 {
     struct err e = {0};
 
-    if (folder_has(path, "result.json") || folder_has(path, "scenario.yaml"))
+    if (path_has(path, "result.json") || path_has(path, "scenario.yaml"))
         return render_folder(path, o, &e) ? EXIT_OK : cli_fail(&e);
     return render_all(path, o);
 }

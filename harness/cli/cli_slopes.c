@@ -65,9 +65,8 @@ static bool tell_slopes(const char *folder, struct err *e)
 {
     struct slopes s;
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1u << 16);
-    bool is_result = folder_has(folder, "scenario.yaml");
 
-    if (!(is_result ? take_run : take_soak)(&s, folder, e))
+    if (!(path_has(folder, "scenario.yaml") ? take_run : take_soak)(&s, folder, e))
         return false;
     bool ok = slopes_print(&s, &text) || err_set(e, ERR_INTERNAL, "the table is too long");
     if (ok)

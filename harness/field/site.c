@@ -5,7 +5,6 @@
 #include "field_pages.h"
 #include "os/paths.h"
 #include "report/escape.h"
-#include "report/folder.h"
 #include "report/pages/template.h"
 
 #define PAGE_MAX (16u << 20)
@@ -128,7 +127,7 @@ static bool has_result(const json_t *line)
 {
     const char *folder = json_string_value(json_object_get(line, "folder"));
 
-    return folder && folder_has(folder, "result.json");
+    return folder && path_has(folder, "result.json");
 }
 
 // Returns the seeds and file names of those runs of a cell whose results exist. The keys of a

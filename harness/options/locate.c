@@ -9,14 +9,13 @@
 // Adds the scenarios of a folder. ERR_USAGE when it has none.
 static bool add_folder(struct paths *p, const char *dir, struct err *e)
 {
-    char pattern[PATH_MAX], stored[PATH_MAX], verdict[PATH_MAX];
+    char pattern[PATH_MAX], stored[PATH_MAX];
     glob_t found = {0};
 
-    if (!path_join(pattern, dir, "*.yaml", e) || !path_join(stored, dir, "scenario.yaml", e) ||
-        !path_join(verdict, dir, "result.json", e))
+    if (!path_join(pattern, dir, "*.yaml", e) || !path_join(stored, dir, "scenario.yaml", e))
         return false;
     // A result folder stands for the scenario of its run.
-    if (path_exists(stored) && path_exists(verdict)) {
+    if (path_exists(stored) && path_has(dir, "result.json")) {
         memory_add_text(&p->items, &p->count, stored);
         return true;
     }

@@ -12,6 +12,20 @@ bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err
     return true;
 }
 
+const char *path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+bool path_beside(char out[PATH_MAX], const char *file, const char *name)
+{
+    int folder_len = *name == '/' ? 0 : (int)(path_name(file) - file);
+
+    return snprintf(out, PATH_MAX, "%.*s%s", folder_len, file, name) < PATH_MAX;
+}
+
 bool path_make_parent(const char *file, struct err *e)
 {
     char path[PATH_MAX];
@@ -53,6 +67,14 @@ bool path_cache(char out[PATH_MAX])
 bool path_exists(const char *path)
 {
     return access(path, F_OK) == 0;
+}
+
+bool path_has(const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    struct err ignored;
+
+    return path_join(path, folder, name, &ignored) && path_exists(path);
 }
 
 // Finds the folder of this program's own executable.

@@ -16,6 +16,13 @@ bool path_program(char out[PATH_MAX], const char *name);
 // Formats a path; false (ERR_SYSTEM) when it is too long.
 MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e);
 
+// Returns what follows the last slash of a path; the whole path when it has no slash.
+const char *path_name(const char *path);
+
+// Finds the path of `name`, which is relative to the folder of `file` unless it begins with a
+// slash; false when the path is too long.
+MUST_USE bool path_beside(char out[PATH_MAX], const char *file, const char *name);
+
 // Chooses the kind of error from errno, after a failure at a path that a user has named. ERR_USAGE:
 // the path leads nowhere, or this user may not make a file or folder there; ERR_SYSTEM: any other
 // reason.
@@ -37,6 +44,9 @@ bool path_can_make_parent(const char *file);
 bool path_cache(char out[PATH_MAX]);
 
 bool path_exists(const char *path);
+// True when the folder has an entry of this name; false as well when the path is too long.
+// True when the folder has an entry of this name.
+bool path_has(const char *folder, const char *name);
 
 // Appends the whole file to the text, followed by a NUL. Fails with an error of this kind when the
 // file cannot be read or the text would get longer than its limit.

@@ -12,14 +12,6 @@
 #define LOG_MAX (256u << 20)
 #define ARRIVALS_MAX ((size_t)512 << 20) // room for all times that a plan can hold
 
-bool folder_has(const char *dir, const char *name)
-{
-    char path[PATH_MAX];
-    struct err ignored;
-
-    return path_join(path, dir, name, &ignored) && path_exists(path);
-}
-
 bool folder_find(char out[PATH_MAX], const char *dir, const char *name, struct err *e)
 {
     return path_join(out, dir, name, e) &&
@@ -227,7 +219,7 @@ static void remove_empty_parent(const struct folder *f)
 
 void folder_fini(struct folder *f)
 {
-    if (f->path[0] && !f->judged && !folder_has(f->path, "result.json")) {
+    if (f->path[0] && !f->judged && !path_has(f->path, "result.json")) {
         remove_empty_logs(f);
         // A run that could not begin leaves no folder. But if it has written a log, which tells
         // why, the folder stays.

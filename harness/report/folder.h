@@ -23,9 +23,6 @@ MUST_USE bool folder_make(
 // Opens a folder that exists. A link such as `latest` is followed.
 MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 
-// True when the folder has a file of this name; false as well when the path is too long.
-bool folder_has(const char *dir, const char *name);
-
 // Writes the path of `name`, a file that every result has, to `out`. ERR_USAGE: `dir` does not have
 // that file, so it is no result folder.
 MUST_USE bool folder_find(char out[PATH_MAX], const char *dir, const char *name, struct err *e);

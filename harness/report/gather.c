@@ -2,20 +2,13 @@
 
 #include <fts.h>
 
-#include "report/folder.h"
-
-static const char *run_name(const char *folder)
-{
-    const char *slash = strrchr(folder, '/');
-
-    return slash ? slash + 1 : folder;
-}
+#include "os/paths.h"
 
 // Orders folders by the name of the run, which begins with its time; runs of one name by path.
 static int newest_first(const void *a, const void *b)
 {
     const char *const *left = a, *const *right = b;
-    int order = strcmp(run_name(*right), run_name(*left));
+    int order = strcmp(path_name(*right), path_name(*left));
 
     return order ? order : strcmp(*left, *right);
 }
@@ -40,7 +33,7 @@ bool gather_results(struct gathered *g, const char *path, struct err *e)
             ok = entry->fts_level > 0 || err_sys(e, ERR_USAGE, "cannot read %.500s", path);
         if (entry->fts_info != FTS_D)
             continue;
-        bool found = folder_has(entry->fts_path, "result.json");
+        bool found = path_has(entry->fts_path, "result.json");
         if (found)
             memory_add_text(&g->folders, &g->count, entry->fts_path);
         // There are no results below a result, and its logs may be many.

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "os/paths.h"
 #include "scenario/grammar.h"
 #include "scenario/metric.h"
 #include "scenario/trace.h"
@@ -87,9 +88,7 @@ static bool want_name(const struct node *n, const char *name, struct err *e)
 
 bool is_result_scenario(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-
-    return strcmp(slash ? slash + 1 : path, "scenario.yaml") == 0;
+    return strcmp(path_name(path), "scenario.yaml") == 0;
 }
 
 static bool check_name(
@@ -97,8 +96,7 @@ static bool check_name(
 {
     const struct node *n = node_child(root, "name");
     const struct node *tags = node_child(root, "tags");
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
+    const char *file = path_name(path);
     size_t len = strlen(s->name);
 
     if (!want_name(n, s->name, e))

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <sys/stat.h>
 
+#include "os/paths.h"
 #include "scenario/units.h"
 
 // The longest line in bytes, with its line break and all columns that stand after the time.
@@ -14,10 +15,8 @@
 static bool open_file(FILE **file, const char *name, const char *scenario_path, struct err *e)
 {
     char path[PATH_MAX];
-    const char *slash = strrchr(scenario_path, '/');
-    int folder_len = slash && name[0] != '/' ? (int)(slash - scenario_path) + 1 : 0;
 
-    if (snprintf(path, sizeof path, "%.*s%s", folder_len, scenario_path, name) >= (int)sizeof path)
+    if (!path_beside(path, scenario_path, name))
         return err_set(e, ERR_USAGE, "the path is too long");
     // Only a plain file will do: a folder would read as empty, a pipe could block, a device could
     // be endless.

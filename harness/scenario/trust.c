@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/utf8.h"
+#include "os/paths.h"
 
 // The longest text that a refusal quotes, in bytes, and the size of its buffer: the last character
 // may be up to 3 bytes longer, and "…" and a NUL follow it.
@@ -179,15 +180,11 @@ static bool check_server(const struct inspection *x)
 // there is no such file: opening it then fails with an error that says so.
 static bool is_beside(const char *file, const char *scenario_path)
 {
-    const char *slash = strrchr(scenario_path, '/');
     char path[PATH_MAX];
     struct stat st;
 
-    if (strchr(file, '/') ||
-        snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - scenario_path) + 1 : 0,
-            scenario_path, file) >= (int)sizeof path)
-        return false;
-    return lstat(path, &st) != 0 || S_ISREG(st.st_mode);
+    return !strchr(file, '/') && path_beside(path, scenario_path, file) &&
+           (lstat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
 static bool check_files(const struct inspection *x, const struct node *root)

@@ -40,7 +40,7 @@ static bool is_part_known(const struct parts *p, const struct stat *s)
 // paths in a record's lines may be relative to the folder above (command_record_path).
 static void copy_folder(char out[PATH_MAX], const char *folder)
 {
-    const char *slash = strrchr(folder, '/'), *last = slash ? slash + 1 : folder;
+    const char *last = path_name(folder);
     bool is_name = *last && strcmp(last, ".") != 0 && strcmp(last, "..") != 0;
 
     if (is_name || !realpath(folder, out))

@@ -63,8 +63,7 @@ static bool name_output(struct shrinking *h, struct err *e)
         return false;
     if (given && snprintf(h->output, sizeof h->output, "%s", given) >= (int)sizeof h->output)
         return err_set(e, ERR_USAGE, "--output: the path is too long");
-    const char *slash = strrchr(h->output, '/');
-    const char *name = slash ? slash + 1 : h->output, *dot = strrchr(name, '.');
+    const char *name = path_name(h->output), *dot = strrchr(name, '.');
     size_t len = dot ? (size_t)(dot - name) : 0;
     if (!dot || strcmp(dot, ".yaml") != 0 || len == 0 || len > 64 ||
         strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != len || name[0] == '-')
@@ -130,13 +129,11 @@ bool shrinking_scenario(
 // phase.
 static bool write_trace(const struct shrinking *h, struct load_phase *p, struct err *e)
 {
-    const char *slash = strrchr(h->output, '/');
     char name[160], path[PATH_MAX];
     struct buf times FREED_BY(buf_fini) = BUF_INIT(FILE_MAX);
 
     snprintf(name, sizeof name, "%s-%s", h->name, p->file);
-    if (snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - h->output) + 1 : 0, h->output,
-            name) >= (int)sizeof path)
+    if (!path_beside(path, h->output, name))
         return err_set(e, ERR_USAGE, "--output: the path is too long");
     scenario_replace(&p->file, name);
     return trace_write(p, &times) && file_write("output", path, &times, e);

@@ -50,14 +50,13 @@ static void append_file(char **text, const char *path)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
     char shown[2 * CHECKSUM_SHOWN + 1];
-    const char *slash = strrchr(path, '/');
 
     if (!file_checksum(path, sum))
         return;
     for (size_t i = 0; i < CHECKSUM_SHOWN; i++)
         snprintf(shown + 2 * i, 3, "%02x", sum[i]);
-    char *longer = memory_format(
-        "%s%s%s sha256:%s", *text, **text ? ", " : "", slash ? slash + 1 : path, shown);
+    char *longer =
+        memory_format("%s%s%s sha256:%s", *text, **text ? ", " : "", path_name(path), shown);
     free(*text);
     *text = longer;
 }

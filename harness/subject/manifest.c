@@ -142,9 +142,7 @@ static bool check_addresses(const struct manifest *m, const char *path, struct e
 static bool check_manifest(const struct manifest *m, const char *path, struct err *e)
 {
     // Scenarios name a subject by its folder, results by its name. Both must be the same.
-    const char *folder = strrchr(m->dir, '/');
-
-    if (strcmp(m->name, folder ? folder + 1 : m->dir) != 0)
+    if (strcmp(m->name, path_name(m->dir)) != 0)
         return err_set(e, ERR_USAGE, "%s: name: '%s' should be the folder's name", path, m->name);
     if (strcmp(m->why_not_installable, MANIFEST_NONE) != 0)
         return true;

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "os/paths.h"
 #include "page.h"
 #include "report/escape.h"
 #include "report/folder.h"
@@ -119,7 +120,7 @@ static void put_index_row(struct buf *out, const char *dir, const struct row *ro
     buf_printf(out, "<tr%s><td><a href=\"", row->newest ? "" : " class=\"older\"");
     append_url(out, *below ? below : ".");
     // A recorded run may have no page.
-    buf_printf(out, "/%s\">", folder_has(s->folder, "report.html") ? "report.html" : "result.json");
+    buf_printf(out, "/%s\">", path_has(s->folder, "report.html") ? "report.html" : "result.json");
     append_escaped(out, s->scenario);
     buf_append_str(out, "</a></td><td title=\"");
     append_escaped(out, below);
