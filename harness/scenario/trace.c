@@ -27,15 +27,6 @@ static bool open_file(FILE **file, const char *name, const char *scenario_path, 
     return *file || err_sys(e, ERR_USAGE, "%s", path);
 }
 
-static bool add_time(struct load_phase *phase, int64_t at_ns, struct err *e)
-{
-    if (phase->trace_count == TIMES_MAX)
-        return err_set(e, ERR_USAGE, "the trace is too long");
-    memory_grow(&phase->trace_ns, phase->trace_count, 1, sizeof at_ns);
-    phase->trace_ns[phase->trace_count++] = at_ns;
-    return true;
-}
-
 // Reads the line with this number, and adds its time to the phase.
 static bool read_trace_line(struct load_phase *phase, char *text, size_t line, struct err *e)
 {
@@ -57,7 +48,11 @@ static bool read_trace_line(struct load_phase *phase, char *text, size_t line, s
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies before the time above it", line, text);
     if (at_ns >= phase->for_ns)
         return err_set(e, ERR_USAGE, "line %zu: '%.40s' lies after the phase's end", line, text);
-    return add_time(phase, at_ns, e);
+    if (phase->trace_count == TIMES_MAX)
+        return err_set(e, ERR_USAGE, "the trace is too long");
+    memory_grow(&phase->trace_ns, phase->trace_count, 1, sizeof at_ns);
+    phase->trace_ns[phase->trace_count++] = at_ns;
+    return true;
 }
 
 bool trace_read(struct load_phase *phase, const char *scenario_path, struct err *e)
