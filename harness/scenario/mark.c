@@ -14,16 +14,17 @@
 
 enum { KEY_LEN = 32, MAC_LEN = 32, LINE_LEN = sizeof HEAD - 1 + (size_t)2 * MAC_LEN + 1 };
 
-// Fills in the user's folder for state, in which the key lies; false when the environment names
-// none.
-static bool find_folder(char out[PATH_MAX])
+// Fills in the path of the key in the user's folder for state; false when the environment names no
+// such folder.
+static bool find_mark_key(char out[PATH_MAX])
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     struct err ignored;
 
     if (state && *state == '/')
-        return path_join(out, state, "mailproof", &ignored);
-    return home && *home == '/' && path_join(out, home, ".local/state/mailproof", &ignored);
+        return path_join(out, state, "mailproof/mark-key", &ignored);
+    return home && *home == '/' &&
+           path_join(out, home, ".local/state/mailproof/mark-key", &ignored);
 }
 
 // Reads the key that makes marks. False: there is none, or it is not a regular file that only this
@@ -80,13 +81,13 @@ static bool make_line(const uint8_t key[KEY_LEN], const char *text, size_t len, 
 
 void mark_append(struct buf *yaml)
 {
-    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN];
+    char path[PATH_MAX], line[LINE_LEN];
     uint8_t key[KEY_LEN];
     struct err ignored;
 
-    if (yaml->failed || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
+    if (yaml->failed || !find_mark_key(path))
         return;
-    if (!path_exists(path) && path_make(dir, &ignored))
+    if (!path_exists(path) && path_make_parent(path, &ignored))
         make_mark_key(path);
     if (read_mark_key(path, key) && make_line(key, yaml->data, yaml->len, line))
         buf_append(yaml, line, LINE_LEN);
@@ -95,11 +96,10 @@ void mark_append(struct buf *yaml)
 
 bool mark_is_valid(const char *text, size_t len)
 {
-    char dir[PATH_MAX], path[PATH_MAX], line[LINE_LEN];
+    char path[PATH_MAX], line[LINE_LEN];
     uint8_t key[KEY_LEN];
-    struct err ignored;
 
-    if (len < LINE_LEN || !find_folder(dir) || !path_join(path, dir, "mark-key", &ignored))
+    if (len < LINE_LEN || !find_mark_key(path))
         return false;
     size_t text_len = len - LINE_LEN;
     bool valid = read_mark_key(path, key) && make_line(key, text, text_len, line) &&
