@@ -59,5 +59,5 @@ int64_t leased_longest_delay_ns(const struct leased *m, int errors)
 
     for (int i = 0; i < errors && delay_ns < m->retry_max_ns; i++)
         delay_ns *= 2;
-    return delay_ns < m->retry_max_ns ? delay_ns : m->retry_max_ns;
+    return clock_min(delay_ns, m->retry_max_ns);
 }

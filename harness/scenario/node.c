@@ -134,13 +134,11 @@ static void append_path(const struct node *n, struct buf *path)
 // Puts the path from the root before the text of *e.
 static void path_prefix(const struct node *n, struct err *e)
 {
-    struct buf path;
+    struct buf path FREED_BY(buf_fini) = BUF_INIT(sizeof e->text);
 
-    buf_init(&path, sizeof e->text);
     append_path(n, &path);
     if (path.len > 0 && buf_str(&path))
-        err_prefix(e, "%s", buf_str(&path));
-    buf_fini(&path);
+        err_prefix(e, "%s", path.data);
 }
 
 bool node_err_here(const struct node *n, struct err *e)
