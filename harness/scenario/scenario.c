@@ -121,7 +121,7 @@ static void free_settings(struct settings *settings)
     free(settings->items);
 }
 
-static void free_phase(struct load_phase *phase)
+void phase_fini(struct load_phase *phase)
 {
     free(phase->name);
     free(phase->file);
@@ -143,7 +143,7 @@ void scenario_fini(struct scenario *s)
     free(s->collector.subject);
     free_settings(&s->collector.env);
     for (size_t i = 0; i < s->load_count; i++)
-        free_phase(&s->load[i]);
+        phase_fini(&s->load[i]);
     free(s->load);
     for (size_t i = 0; i < s->fault_count; i++)
         free(s->faults[i].message);
@@ -205,9 +205,7 @@ bool scenario_has_closed_loop(const struct scenario *s)
 
 int64_t scenario_healthcheck_ms(const struct scenario *s)
 {
-    int64_t timeout_ms = s->collector.batch_timeout_ns / NS_PER_MS;
-
-    return timeout_ms > SCENARIO_HEALTHCHECK_MS ? timeout_ms : SCENARIO_HEALTHCHECK_MS;
+    return clock_max(s->collector.batch_timeout_ns / NS_PER_MS, SCENARIO_HEALTHCHECK_MS);
 }
 
 int64_t scenario_returns_ns(const struct scenario *s)

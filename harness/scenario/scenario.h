@@ -260,6 +260,9 @@ MUST_USE bool scenario_make(struct scenario *s, const struct node *root, struct 
 
 void scenario_fini(struct scenario *s);
 
+// Frees what a phase owns, but not the struct.
+void phase_fini(struct load_phase *phase);
+
 // Replaces one of the scenario's strings by a copy of `fresh`.
 void scenario_replace(char **text, const char *fresh);
 

@@ -68,9 +68,7 @@ static void apply_load(const struct sketch *k, struct scenario *s)
         struct load_phase *p = &s->load[i];
         bool nothing_left = k->spans[i].from_ns == k->spans[i].to_ns;
         if (nothing_left) { // free the phase now: later phases move into its place
-            free(p->name);
-            free(p->file);
-            free(p->trace_ns);
+            phase_fini(p);
             continue;
         }
         cut_phase(p, &k->spans[i], k->halvings);

@@ -254,8 +254,7 @@ void tuning_fini(struct tuning *t)
         measured_fini(&t->runs[i]);
     command_record_close(&t->record);
     queries_fini(&t->queries);
-    free(t->arrivals[0].trace_ns);
-    free(t->arrivals[0].file);
+    phase_fini(&t->arrivals[0]);
     scenario_fini(&t->scenario);
 }
 
