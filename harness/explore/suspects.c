@@ -40,7 +40,8 @@ static bool store_found(struct exploring *x, struct failure *f, struct scenario 
 static bool load_smallest(
     const struct exploring *x, const struct suspect *s, struct scenario *out, struct err *e)
 {
-    return (*s->output && path_exists(s->output) && scenario_load(out, s->output, NULL, e)) ||
+    return (*s->output && path_exists(s->output) &&
+               scenario_load(out, s->output, &(struct overrides){0}, e)) ||
            scenario_load(out, s->path, &x->sets, e);
 }
 

@@ -160,7 +160,7 @@ static void check_round_trip(const struct scenario *s)
     FUZZ_MUST(traces);
     buf_init(&yaml, WRITTEN_MAX);
     store(s, &yaml, traces);
-    bool accepted = scenario_load(&again, FILE_NAME, NULL, &e);
+    bool accepted = scenario_load(&again, FILE_NAME, &(struct overrides){0}, &e);
     const char *differs = accepted ? same_scenario(s, &again) : e.text;
     if (differs)
         fprintf(stderr, "%s, after:\n%.*s\n", differs, (int)yaml.len, yaml.data);

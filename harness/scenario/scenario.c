@@ -34,14 +34,14 @@ bool scenario_load(
     // check_scenario must see the scaled lengths. Trust is checked before anything opens a file
     // that the scenario names.
     ok = apply_overrides(root, sets, e) && decode_map(&scenario_table, root, s, e);
-    if (ok && sets && sets->scale != 0)
+    if (ok && sets->scale != 0)
         scale_scenario(s, sets->scale);
-    ok = ok && (!sets || is_ours(path, &text, sets) || trust_check(s, root, sets, e)) &&
+    ok = ok && (is_ours(path, &text, sets) || trust_check(s, root, sets, e)) &&
          check_scenario(s, root, path, e);
     if (ok) {
         keep_sets(s, sets);
         bool promised = node_child(node_child(root, "collector"), "promises");
-        needs_resolve(s, sets ? sets->collector : NULL, promised);
+        needs_resolve(s, sets->collector, promised);
     }
 out:
     node_free(root);
@@ -58,7 +58,7 @@ bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
     *s = (struct scenario){0};
     // In a file scenario.yaml, as a result folder has it, a scenario may have any name.
     if (decode_map(&scenario_table, root, s, e) && check_scenario(s, root, "scenario.yaml", e)) {
-        keep_sets(s, NULL);
+        keep_sets(s, &(struct overrides){0});
         return true;
     }
     scenario_fini(s);
@@ -79,7 +79,7 @@ static bool read_scenario_file(struct buf *text, const char *path, struct err *e
 
 static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e)
 {
-    for (size_t i = 0; sets && i < sets->count; i++)
+    for (size_t i = 0; i < sets->count; i++)
         if (!override_apply(root, sets->items[i], NULL, e))
             return false;
     return true;
@@ -88,11 +88,9 @@ static bool apply_overrides(struct node *root, const struct overrides *sets, str
 // Keeps the options --set and --scale in the scenario, so that a result can name them.
 static void keep_sets(struct scenario *s, const struct overrides *sets)
 {
-    size_t count = sets ? sets->count : 0;
-
-    s->scale = sets ? sets->scale : 0;
-    s->sets = memory_zeroed(count + 1, sizeof *s->sets);
-    for (size_t i = 0; i < count; i++)
+    s->scale = sets->scale;
+    s->sets = memory_zeroed(sets->count + 1, sizeof *s->sets);
+    for (size_t i = 0; i < sets->count; i++)
         s->sets[i] = memory_copy(sets->items[i]);
 }
 

@@ -40,7 +40,7 @@ static void load(struct scenario *s, const char *path)
 {
     struct err e = {0};
 
-    if (!scenario_load(s, path, NULL, &e))
+    if (!scenario_load(s, path, &(struct overrides){0}, &e))
         fail_msg("%s", e.text);
 }
 

@@ -146,7 +146,7 @@ static bool write_small_scenario(const struct shrinking *h, const struct scenari
     struct buf yaml FREED_BY(buf_fini) = BUF_INIT(FILE_MAX);
 
     return scenario_write(s, &yaml, e) && file_write("output", h->output, &yaml, e) &&
-           scenario_load(&again, h->output, NULL, e);
+           scenario_load(&again, h->output, &(struct overrides){0}, e);
 }
 
 bool shrinking_write(struct shrinking *h, struct err *e)

@@ -89,7 +89,7 @@ static void refuses_names_that_cannot_be_written(void **state)
     write_file(FILE_NAME, text.data, text.len);
     struct scenario s;
     struct err e = {0};
-    assert_false(scenario_load(&s, FILE_NAME, NULL, &e));
+    assert_false(scenario_load(&s, FILE_NAME, &(struct overrides){0}, &e));
     assert_non_null(strstr(e.text, "x.yaml:8:7: postgres.settings: 'aaa"));
     assert_non_null(strstr(e.text, "aaa' is not the name of a server setting"));
     buf_fini(&text);
@@ -112,7 +112,7 @@ static void refuses_settings_beyond_their_limits(void **state)
         write_file(FILE_NAME, text.data, text.len);
         struct scenario s;
         struct err e = {0};
-        assert_false(scenario_load(&s, FILE_NAME, NULL, &e));
+        assert_false(scenario_load(&s, FILE_NAME, &(struct overrides){0}, &e));
         assert_string_equal(e.text, answers[!many]);
         buf_fini(&text);
     }

@@ -301,9 +301,9 @@ static void a_missing_file_is_named(void **state)
     struct scenario s;
     struct err e = {0};
 
-    assert_false(scenario_load(&s, "none.yaml", NULL, &e));
+    assert_false(scenario_load(&s, "none.yaml", &(struct overrides){0}, &e));
     assert_string_equal(e.text, "cannot read none.yaml: No such file or directory");
-    assert_false(scenario_load(&s, ".", NULL, &e));
+    assert_false(scenario_load(&s, ".", &(struct overrides){0}, &e));
     assert_string_equal(e.text, "cannot read .: Is a directory");
 }
 
