@@ -29,15 +29,13 @@ uint32_t command_record_hash(uint32_t hash, const char *text)
 static bool hash_scenarios(
     uint32_t *hash, const struct scenario *scenarios, size_t count, struct err *e)
 {
-    bool ok = true;
-
-    for (size_t i = 0; ok && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct buf text FREED_BY(buf_fini) = BUF_INIT(SCENARIO_TEXT_MAX);
-        ok = scenario_write(&scenarios[i], &text, e);
-        if (ok)
-            *hash = command_record_hash(*hash, text.data);
+        if (!scenario_write(&scenarios[i], &text, e))
+            return false;
+        *hash = command_record_hash(*hash, text.data);
     }
-    return ok;
+    return true;
 }
 
 bool command_record_about(char about[COMMAND_RECORD_ABOUT_MAX], const struct options *o,

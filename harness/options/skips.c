@@ -26,12 +26,6 @@ static bool is_listed(const char *list, const char *name)
     return false;
 }
 
-static void offer_tags(struct suggestion *near, const struct scenario *s)
-{
-    for (char **t = s->tags; *t; t++)
-        suggest_offer(near, *t);
-}
-
 // Checks that each word of the list names one of the scenarios or, with `tags`, a tag of one.
 static bool check_list(const char *option, const char *list, bool tags,
     const struct scenario *scenarios, size_t count, struct err *e)
@@ -45,9 +39,9 @@ static bool check_list(const char *option, const char *list, bool tags,
         for (size_t i = 0; i < count; i++) {
             const struct scenario *s = &scenarios[i];
             found = found || (tags ? scenario_has_tag(s, word) : strcmp(s->name, word) == 0);
-            if (tags)
-                offer_tags(&near, s);
-            else
+            for (char **t = s->tags; tags && *t; t++)
+                suggest_offer(&near, *t);
+            if (!tags)
                 suggest_offer(&near, s->name);
         }
         // A misspelled name must not pass: the scenario that the user wants to skip would run.
