@@ -5,9 +5,6 @@
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
 
-// The largest seed, as in a scenario file: every JSON reader keeps it exactly.
-#define SEED_MAX ((1ull << 53) - 1)
-
 // Reads a whole number from min to max. ERR_USAGE names the option.
 static bool parse_option_number(const char *name, const char *text, unsigned long long min,
     unsigned long long max, unsigned long long *value, struct err *e)

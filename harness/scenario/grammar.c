@@ -14,8 +14,7 @@
 #define MINUTE (60 * NS_PER_S)
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
-#define LOAD_MAX (100 * PHASE_NS_MAX)     // 100 phases
-#define SEED_MAX ((INT64_C(1) << 53) - 1) // the largest seed; every JSON reader keeps it exact
+#define LOAD_MAX (100 * PHASE_NS_MAX) // 100 phases
 
 // FIELD_RATE, FIELD_ITEMS and similar types fill two or three members, which must stand right after
 // each other.

@@ -66,6 +66,9 @@ struct table {
 #define PHASE_NS_MAX (INT64_C(24) * 3600 * NS_PER_S)
 #define BACKLOG_MAX 10000000
 
+// The largest seed; every JSON reader keeps it exactly.
+#define SEED_MAX ((INT64_C(1) << 53) - 1)
+
 extern const struct table scenario_table;
 extern const struct table fault_table; // the part of scenario_table that describes one fault
 
