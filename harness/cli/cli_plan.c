@@ -3,10 +3,10 @@
 
 #include "check/check.h"
 #include "options/locate.h"
+#include "options/subjects.h"
 #include "os/paths.h"
 #include "plan/plan.h"
 #include "report/escape.h"
-#include "scenario/grammar.h"
 
 // Appends how much of the time a run would judge, so that the user sees beforehand if it is little.
 static void append_judged_time(const struct plan *plan, const struct scenario *s, struct buf *out)
@@ -49,19 +49,16 @@ static bool sets_key(const struct counterpart *c, const char *key)
 static void append_as_own(const struct counterpart *c, const struct scenario *own,
     const struct scenario *other, struct buf *out)
 {
-    struct buf words FREED_BY(buf_fini) = BUF_INIT(1000);
-
     if (own->collector.layout == LAYOUT_REFERENCE && other->collector.layout == LAYOUT_FOREIGN &&
         !sets_key(c, "collector.layout="))
         buf_append_str(out, " --set collector.layout=reference");
     if (other->collector.promises == own->collector.promises || sets_key(c, "collector.promises="))
         return;
-    buf_append_str(&words, "collector.promises=[");
     // To wait for open transactions is just how some collectors work, so it is always allowed.
-    words_print(promise_words, own->collector.promises | PROMISE_WAITS_FOR_WRITERS, &words);
-    buf_append_char(&words, ']');
+    char *promises FREED_BY(memory_free) =
+        subjects_promises(own->collector.promises | PROMISE_WAITS_FOR_WRITERS);
     buf_append_str(out, " --set ");
-    append_word(out, buf_str(&words) ? words.data : "");
+    append_word(out, promises);
 }
 
 // Prints a command that must break the scenario's invariants, ready to be pasted into a shell.

@@ -4,8 +4,7 @@
 #include "scenario/needs.h"
 #include "subject/manifest.h"
 
-// Returns an override such as "collector.promises=[no_loss, order]", which the caller frees.
-static char *promises_override(int promises)
+char *subjects_promises(int promises)
 {
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1000);
 
@@ -25,7 +24,7 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
     if (ok) {
         sets->texts[0] = memory_format("collector.subject=%s", name);
         sets->texts[1] = memory_copy("collector.layout=foreign");
-        sets->texts[2] = promises_override(m.promises.flags);
+        sets->texts[2] = subjects_promises(m.promises.flags);
     }
     return ok;
 }

@@ -17,6 +17,9 @@ struct subject_sets {
 MUST_USE bool subjects_sets(struct subject_sets *sets, const struct options *o, struct err *e);
 void subjects_sets_fini(struct subject_sets *sets);
 
+// Returns an override such as "collector.promises=[no_loss, order]", which the caller frees.
+char *subjects_promises(int promises);
+
 // Removes the expectations that rest on a promise which the subject does not make. For another
 // queue, also removes the parts of the load that only mails have, because its jobs are all alike.
 void subjects_adapt(struct scenario *s);
