@@ -37,10 +37,11 @@ static void print_option(const struct option_text *o, void *unused)
     putchar('\n');
 }
 
-static void print_manual_key(const char *path, const char *text)
+// Prints an entry of a list, such as a key and what it means.
+static void print_entry(const char *term, const char *text)
 {
     fputs(".TP\n.B ", stdout);
-    print_roff(path);
+    print_roff(term);
     putchar('\n');
     print_roff(text);
     putchar('\n');
@@ -64,7 +65,7 @@ static void print_exit_codes(void)
 
     puts(".SH EXIT STATUS");
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
-        printf(".TP\n.B %s\n%s\n", codes[i].code, codes[i].meaning);
+        print_entry(codes[i].code, codes[i].meaning);
 }
 
 static void print_environment(void)
@@ -91,11 +92,8 @@ static void print_environment(void)
     };
 
     puts(".SH ENVIRONMENT");
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        printf(".TP\n.B %s\n", variables[i].name);
-        print_roff(variables[i].meaning);
-        putchar('\n');
-    }
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        print_entry(variables[i].name, variables[i].meaning);
 }
 
 static void print_files(void)
@@ -134,7 +132,7 @@ void manual_print(const struct command *commands, size_t count)
     puts(".SH SCENARIO FILE\n"
          "YAML, named as the scenario is. N stands for an item of a list, counted from 0 in "
          "\\-\\-set.");
-    keys_each(print_manual_key);
+    keys_each(print_entry);
     print_environment();
     print_exit_codes();
     print_files();
