@@ -45,16 +45,10 @@ static const char *section_of(const struct command *c)
     return c->scope == SCOPE_FIELD ? "Subjects" : "Scenarios";
 }
 
-static void print_bash_option(const struct option_text *o, void *unused)
+// Prints an option; if *needs_argument, only one that takes an argument.
+static void print_bash_option(const struct option_text *o, void *needs_argument)
 {
-    (void)unused;
-    printf(" --%s", o->name);
-}
-
-static void print_bash_option_with_argument(const struct option_text *o, void *unused)
-{
-    (void)unused;
-    if (o->argument)
+    if (o->argument || !*(const bool *)needs_argument)
         printf(" --%s", o->name);
 }
 
@@ -75,6 +69,8 @@ static void print_bash_arguments(void)
 // or a name.
 static void print_bash(const struct command *commands, size_t count)
 {
+    bool any = false, with_argument = true;
+
     puts("# bash completion for mailproof\n"
          "_mailproof()\n{\n"
          "    local word=${COMP_WORDS[COMP_CWORD]} words= section=Scenarios\n"
@@ -86,9 +82,9 @@ static void print_bash(const struct command *commands, size_t count)
     puts(" --help --version' ;;");
     for (size_t i = 0; i < count; i++) {
         printf("    *:%s) words='", commands[i].name);
-        options_each(commands[i].scope, print_bash_option, NULL);
+        options_each(commands[i].scope, print_bash_option, &any);
         printf("' section=%s\n        with_argument='", section_of(&commands[i]));
-        options_each(commands[i].scope, print_bash_option_with_argument, NULL);
+        options_each(commands[i].scope, print_bash_option, &with_argument);
         puts(" ' ;;");
     }
     puts("    esac\n"
