@@ -47,17 +47,14 @@ static int run_shards_command(
 {
     struct options shard_options FREED_BY(options_fini) = {0};
     struct err e = {0};
-    int code;
 
-    if (options_parse(&shard_options, commands[command].scope, count, words, &e)) {
-        replace_output_options(&shard_options, o);
-        shard_options.merged = m;
-        code = commands[command].run(&shard_options);
-    } else {
+    if (!options_parse(&shard_options, commands[command].scope, count, words, &e)) {
         err_prefix(&e, "the shards' options");
-        code = cli_fail(&e);
+        return cli_fail(&e);
     }
-    return code;
+    replace_output_options(&shard_options, o);
+    shard_options.merged = m;
+    return commands[command].run(&shard_options);
 }
 
 // True for a word that a shard may have noted: an argument, or an option that affects the results.
@@ -104,14 +101,11 @@ static int finish_merge(const struct merged *m, const struct options *o, struct 
         return cli_fail(e);
     }
     // The command's name, its words, and NULL.
-    char **words = memory_zeroed(count + 2, sizeof *words);
+    char **words FREED_BY(memory_free) = memory_zeroed(count + 2, sizeof *words);
     words[0] = (char *)commands[command].name;
-    if (!take_words(words, asked, e)) {
-        free(words);
+    if (!take_words(words, asked, e))
         return cli_fail(e);
-    }
     int code = run_shards_command(command, words, (int)count + 1, m, o);
-    free(words);
     if (*m->gaps == '\0')
         return code;
     fflush(stdout);

@@ -8,13 +8,11 @@
 
 #define CSV_MAX (256u << 20)
 
-// Reads the figures of a result folder. The caller frees `o` and `csv`, also on failure.
+// Reads the figures of a result folder. The caller frees both, also on failure.
 static bool read_result(struct observed *o, struct buf *csv, const char *folder, struct err *e)
 {
     char path[PATH_MAX];
 
-    *o = (struct observed){0};
-    buf_init(csv, CSV_MAX);
     return folder_find(path, folder, "intervals.csv", e) && path_read(path, csv, ERR_USAGE, e) &&
            observed_read(o, 0, folder, e);
 }
@@ -22,23 +20,20 @@ static bool read_result(struct observed *o, struct buf *csv, const char *folder,
 static bool take_run(struct slopes *s, const char *folder, struct err *e)
 {
     struct observed o FREED_BY(observed_fini) = {0};
-    struct buf csv;
+    struct buf csv FREED_BY(buf_fini) = BUF_INIT(CSV_MAX);
 
-    bool ok = read_result(&o, &csv, folder, e) &&
-              (slopes_take(s, &o, csv.data, e) || err_prefix(e, "%.500s", folder));
-    buf_fini(&csv);
-    return ok;
+    return read_result(&o, &csv, folder, e) &&
+           (slopes_take(s, &o, csv.data, e) || err_prefix(e, "%.500s", folder));
 }
 
 static bool take_segment(struct slopes_segment *segment, const char *folder, struct err *e)
 {
     struct observed o FREED_BY(observed_fini) = {0};
-    struct buf csv;
+    struct buf csv FREED_BY(buf_fini) = BUF_INIT(CSV_MAX);
 
     bool ok = read_result(&o, &csv, folder, e);
     if (ok)
         slopes_segment(segment, &o, csv.data);
-    buf_fini(&csv);
     return ok;
 }
 
