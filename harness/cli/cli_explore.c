@@ -180,13 +180,17 @@ static bool is_wanted(const struct exploring *x, const struct tried *t)
     return t->judged && t->verdict == VERDICT_VIOLATED && broke_wanted;
 }
 
-// Adds the first run of a draw to the journal. A draw that broke a wanted invariant becomes a
-// suspect, unless a known failure explains it.
+// Counts the first run of a draw, and adds it to the journal. A draw that broke a wanted invariant
+// becomes a suspect, unless a known failure explains it.
 static bool take_draw(struct exploring *x, struct tried *t, const struct run_pool_answer *a,
     const char *example, struct err *e)
 {
     char name[40], path[1000];
 
+    x->judged += t->judged;
+    x->unjudged += !t->judged;
+    if (!t->judged)
+        snprintf(x->why_unjudged, sizeof x->why_unjudged, "%s", t->why);
     snprintf(name, sizeof name, "draw-%llu.yaml", (unsigned long long)a->number);
     if (!exploring_path(x, path, "draws", name, e) || !journal_add(&x->journal, t, e))
         return false;
@@ -198,15 +202,6 @@ static bool take_draw(struct exploring *x, struct tried *t, const struct run_poo
         remove_run(a->folder);
     unlink(path);
     return true;
-}
-
-// Counts a draw that this call has run, by whether it was judged.
-static void count_judged(struct exploring *x, const struct tried *t)
-{
-    x->judged += t->judged;
-    x->unjudged += !t->judged;
-    if (!t->judged)
-        snprintf(x->why_unjudged, sizeof x->why_unjudged, "%s", t->why);
 }
 
 // Takes a worker's answer, for the first run of a draw or for another run of a suspect.
@@ -228,8 +223,6 @@ static bool take_draw_answer(struct exploring *x, const struct run_pool_answer *
     if (!t.judged)
         tried_why(&t, a->kind == ERR_NONE ? e->text : a->why);
     err_clear(e); // a draw that was not judged is no error of the search
-    if (!s)
-        count_judged(x, &t);
     take_example(result, example, sizeof example);
     // Without a suspect this was a draw's first run. The run of a suspect adds nothing to the
     // coverage; it only tells whether the failure comes again.
@@ -469,11 +462,9 @@ static bool explore(struct exploring *x, struct err *e)
     x->runners.collector = x->options->collector;
     x->runners.conninfo = x->options->conninfo;
     x->runners.sets = &x->sets;
-    char out[1000], logs[1000];
-    if (!exploring_path(x, out, "runs", "", e) || !exploring_path(x, logs, "logs", "", e))
+    if (!exploring_path(x, x->runners.out, "runs", "", e) ||
+        !exploring_path(x, x->runners.logs, "logs", "", e))
         return false;
-    snprintf(x->runners.out, sizeof x->runners.out, "%s", out);
-    snprintf(x->runners.logs, sizeof x->runners.logs, "%s", logs);
     tell_start(x);
     // The workers are forked first, while this process has only one thread.
     bool ok = run_pool_start(&x->runners, x->jobs, e) && search_draws(x, e);
