@@ -90,7 +90,6 @@ static bool write_explore_page(struct exploring *x, struct err *e)
         .seed = x->seed,
         .collector = x->collector,
         .limits = &x->limits[0],
-        .spent_s = x->journal.spent_s,
         .dir = x->dir,
         .conninfo = x->options->conninfo != NULL};
     struct buf html FREED_BY(buf_fini) = BUF_INIT(PAGE_MAX_BYTES);

@@ -382,8 +382,7 @@ static void the_journal_goes_on(void **state)
     t.number = 8; // a lower number is looked into
     assert_false(journal_explains(&j, &t));
     buf_init(&page, 1u << 20);
-    assert_true(
-        page_html(&(struct page){&j, 5, "mine", &everything, 3, "results/x", false}, &page));
+    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, "results/x", false}, &page));
     assert_non_null(strstr(page.data, "<pre>mailproof run results/x/"));
     assert_non_null(strstr(page.data, ".yaml --collector mine</pre>"));
     buf_fini(&page);
@@ -401,7 +400,7 @@ static void the_journal_goes_on(void **state)
 // Returns the text and the page about a search that has found one failure; the caller frees it.
 static char *told(const struct journal *j, bool conninfo)
 {
-    const struct page p = {j, 5, "mine", &everything, 3, "results/x", conninfo};
+    const struct page p = {j, 5, "mine", &everything, "results/x", conninfo};
     struct buf out;
 
     buf_init(&out, 1u << 20);
@@ -450,7 +449,7 @@ static void explores(const struct options *o, bool ours, const char *collector)
     assert_true(exploring_init(&x, o, &e));
     assert_int_equal(x.limits[0].ours, ours);
     assert_int_equal(x.limits[0].alone, !ours); // only the reference promises to stand by
-    const struct page page = {&x.journal, 1, x.collector, &x.limits[0], 3, x.dir, false};
+    const struct page page = {&x.journal, 1, x.collector, &x.limits[0], x.dir, false};
     assert_string_equal(page_collector(&page), collector);
     exploring_fini(&x);
 }

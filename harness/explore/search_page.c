@@ -41,7 +41,7 @@ static void print_tried_counts(const struct page *p, struct buf *out)
     buf_printf(out,
         "%zu %s in %.0f s: %zu pass, %zu violated, %zu inconclusive, %zu missed, "
         "%zu not judged; %zu %s",
-        j->tried, NOUN(j->tried, "draw", "draws"), p->spent_s, j->verdicts[VERDICT_PASS],
+        j->tried, NOUN(j->tried, "draw", "draws"), j->spent_s, j->verdicts[VERDICT_PASS],
         j->verdicts[VERDICT_VIOLATED], j->verdicts[VERDICT_INCONCLUSIVE],
         j->verdicts[VERDICT_MISSED], j->unjudged, j->failure_count,
         NOUN(j->failure_count, "failure", "failures"));

@@ -9,7 +9,6 @@ struct page {
     uint64_t seed;
     const char *collector; // --collector; "": not given
     const struct draw_limits *limits;
-    double spent_s;  // seconds that all calls of the search took together
     const char *dir; // the folder of the search
     bool conninfo;   // the runs needed --postgres CONNINFO
 };

@@ -108,10 +108,8 @@ static char *page_of(int of, int without)
     head.merged = &m.items[0];
     assert_true(journal_open(&j, NULL, &head, &e));
     buf_init(&html, 1u << 20);
-    assert_true(
-        page_html(&(struct page){&j, 5, "mine", &everything, 100, "results/x", false}, &html));
-    assert_true(
-        page_text(&(struct page){&j, 5, "mine", &everything, 100, "results/x", false}, &html));
+    assert_true(page_html(&(struct page){&j, 5, "mine", &everything, "results/x", false}, &html));
+    assert_true(page_text(&(struct page){&j, 5, "mine", &everything, "results/x", false}, &html));
     char *page = strdup(buf_str(&html));
     buf_fini(&html);
     journal_close(&j);
