@@ -28,13 +28,6 @@ static const int64_t base_load_max_ns = 4 * NS_PER_S;
 
 // --- options ----------------------------------------------------------------------------
 
-// Adds a draw number that --only lists.
-static void add_draw_number(struct exploring *x, const char *word)
-{
-    memory_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers);
-    x->numbers[x->number_count++] = strtoull(word, NULL, 10);
-}
-
 // Allows the mode that the word names. False: the word names no mode.
 static bool allow_mode(struct exploring *x, const char *word)
 {
@@ -127,10 +120,12 @@ static bool read_selection(struct exploring *x, struct err *e)
 
     for (char *word = words ? strtok_r(words, ",", &rest) : NULL; ok && word;
          word = strtok_r(NULL, ",", &rest)) {
-        if (word[strspn(word, "0123456789")] == '\0')
-            add_draw_number(x, word);
-        else
+        if (word[strspn(word, "0123456789")] == '\0') {
+            memory_grow(&x->numbers, x->number_count, 1, sizeof *x->numbers);
+            x->numbers[x->number_count++] = strtoull(word, NULL, 10);
+        } else {
             ok = allow_mode(x, word) || allow_verb(x, word, e);
+        }
     }
     if (ok && x->numbers && x->options->explore.draws)
         ok = err_set(e, ERR_USAGE, "--draws does not go with numbers of draws in --only");
@@ -353,16 +348,10 @@ static bool make_folders(struct exploring *x, struct err *e)
     return ok;
 }
 
-static bool open_journal(struct exploring *x, struct err *e)
+bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
 {
     struct record_head head;
 
-    command_record_head(&head, x->options, "explore", x->about);
-    return journal_open(&x->journal, x->dir, &head, e);
-}
-
-bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
-{
     x->options = o;
     x->began_ns = clock_now_ns();
     x->sets = options_overrides(o);
@@ -370,8 +359,11 @@ bool exploring_init(struct exploring *x, const struct options *o, struct err *e)
     // of their own, so leave it out.
     x->sets.count -= o->seed[0] != '\0';
     x->suspects = memory_zeroed(EXPLORING_SUSPECTS_MAX, sizeof *x->suspects);
-    return read_numbers(x, e) && read_selection(x, e) && limit_draws(x, e) && read_breaks(x, e) &&
-           read_bases(x, e) && describe_search(x, e) && make_folders(x, e) && open_journal(x, e);
+    if (!read_numbers(x, e) || !read_selection(x, e) || !limit_draws(x, e) || !read_breaks(x, e) ||
+        !read_bases(x, e) || !describe_search(x, e) || !make_folders(x, e))
+        return false;
+    command_record_head(&head, o, "explore", x->about);
+    return journal_open(&x->journal, x->dir, &head, e);
 }
 
 void exploring_fini(struct exploring *x)
