@@ -253,7 +253,6 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
 {
     bool pick = p == tune_recommend(s->tune);
     double x = axis_place(&s->x, p->tokens_per_batch), y = axis_place(&s->y, latency_of(s, p));
-    bool found = false;
     struct buf name FREED_BY(buf_fini) = BUF_INIT(200);
 
     buf_printf(&name, "%s%d, ", pick ? "take " : "", p->limit);
@@ -271,7 +270,7 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
         {x - gap - width, above, x - gap, "end"}, {x + gap, above, x + gap, "start"},
         {x - gap - width, below, x - gap, "end"}, {x + gap, below, x + gap, "start"},
         {x - width / 2, above, x, "middle"}, {x - width / 2, below, x, "middle"}};
-    for (size_t i = 0; buf_str(&name) && !found && i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; buf_str(&name) && i < sizeof places / sizeof *places; i++) {
         double left = places[i].left, top = places[i].top;
         struct box b = {left, top, left + width, top + LABEL_HEIGHT};
         if (!is_free(l, &b))
@@ -280,9 +279,9 @@ static bool put_label(const struct scatter *s, const struct tune_pair *p, int le
         buf_printf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>",
             pick ? "pick-name" : "name", places[i].anchor_x, b.bottom - LABEL_DESCENT,
             places[i].anchor, name.data);
-        found = true;
+        return true;
     }
-    return found;
+    return false;
 }
 
 // Keeps labels off a straight line by small boxes along it.

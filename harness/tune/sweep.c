@@ -38,11 +38,10 @@ struct sweeping {
 // Fills in m->cost from the run's result.json. local: the server is on this machine.
 static bool read_cost(struct measurement *m, const char *folder, bool local, struct err *e)
 {
-    json_t *result = parse_file(folder, "result.json", e);
+    json_t *result FREED_BY(json_decrefp) = parse_file(folder, "result.json", e);
 
     if (result)
         m->cost = cost_of(result, local);
-    json_decref(result);
     return result;
 }
 
@@ -351,12 +350,10 @@ static size_t runs_left(const struct tuning *t, uint64_t first, size_t rounds)
 
 struct forecast sweep_forecast(const struct tuning *t)
 {
-    int64_t load_ns = 0;
+    int64_t load_ns = scenario_load_ns(&t->scenario);
     size_t pairs = 0, rounds = (size_t)t->repeat;
     struct forecast f = {0};
 
-    for (size_t i = 0; i < t->scenario.load_count; i++)
-        load_ns += t->scenario.load[i].for_ns;
     for (size_t i = 0; i < t->tune.count; i++)
         pairs += !t->pairs[i].left_out;
     int64_t round_ns = (int64_t)pairs * (load_ns + SUITE_OVERHEAD_NS);
@@ -411,7 +408,6 @@ static bool open_sweep_record(struct tuning *t, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];
 
-    t->tune.gaps = ""; // in case the record cannot be opened
     if (!command_record_about(about, t->options, &t->scenario, 1, e) ||
         !command_record_open(&t->record, t->options, "tune", about, true, e))
         return false;
