@@ -12,6 +12,11 @@
 static const int64_t shortest_ns = 200 * NS_PER_MS; // shortest load that is tried
 static const int halvings_max = 10;                 // most times that the rates are halved
 
+static struct sketch copy_best(const struct search *s)
+{
+    return sketch_copy(search_best(s), s->whole);
+}
+
 // --- a shorter load: parts of it, then without whole phases -----------------------------
 
 // Tries a part of the remaining load: length_ns of it, beginning at from_ns or as near to that as
@@ -19,13 +24,12 @@ static const int halvings_max = 10;                 // most times that the rates
 static bool try_window(struct search *s, int64_t from_ns, int64_t length_ns)
 {
     int64_t load_ns = sketch_load_ns(search_best(s), s->whole);
-    struct sketch k;
+    struct sketch k = copy_best(s);
 
     length_ns = clock_min(length_ns, load_ns);
     from_ns = clock_min(from_ns, load_ns - length_ns);
     // Rounded down to whole ms, which is how a scenario's file gives times.
     from_ns = from_ns < 0 ? 0 : from_ns / NS_PER_MS * NS_PER_MS;
-    sketch_copy(&k, search_best(s), s->whole);
     sketch_cut(&k, s->whole, from_ns, from_ns + length_ns);
     return search_attempt(s, &k);
 }
@@ -103,12 +107,11 @@ bool search_drop_phases(struct search *s)
     bool any = false;
 
     for (size_t i = 0; !s->stopped && i < s->whole->scenario->load_count; i++) {
-        struct sketch k;
         const struct span *span = &search_best(s)->spans[i];
         int64_t length_ns = span->to_ns - span->from_ns;
         if (length_ns == 0 || sketch_load_ns(search_best(s), s->whole) - length_ns < shortest_ns)
             continue;
-        sketch_copy(&k, search_best(s), s->whole);
+        struct sketch k = copy_best(s);
         k.spans[i] = (struct span){0};
         any = search_attempt(s, &k) || any;
     }
@@ -125,9 +128,8 @@ enum fault_choice { KEEP_PART, KEEP_OTHERS };
 static bool try_fault_part(struct search *s, size_t parts, size_t part, enum fault_choice keep)
 {
     size_t count = sketch_fault_count(search_best(s), s->whole), n = 0;
-    struct sketch k;
+    struct sketch k = copy_best(s);
 
-    sketch_copy(&k, search_best(s), s->whole);
     for (size_t i = 0; i < s->whole->plan->fault_count; i++) {
         if (!k.faults[i])
             continue;
@@ -176,24 +178,6 @@ bool search_drop_faults(struct search *s)
 
 // --- less of everything else ------------------------------------------------------------
 
-// Tries the best sketch with these values in place of its own: the number of collectors, the limit
-// of connections, how often the rates are halved, and the features that are taken away (bits of
-// enum plain). True when the candidate fails.
-static bool try_simpler(
-    struct search *s, int instances, int connections, int halvings, unsigned plain)
-{
-    struct sketch k;
-
-    if (halvings > halvings_max)
-        return false;
-    sketch_copy(&k, search_best(s), s->whole);
-    k.instances = instances;
-    k.connections = connections;
-    k.halvings = halvings;
-    k.plain = plain;
-    return search_attempt(s, &k);
-}
-
 static bool is_phase_left(const struct search *s, size_t phase)
 {
     const struct span *span = &search_best(s)->spans[phase];
@@ -228,11 +212,14 @@ static unsigned features_left(const struct search *s)
     return features & ~search_best(s)->plain;
 }
 
-static bool try_plain(struct search *s, unsigned plain)
+// Tries without these features (bits of enum plain).
+static bool try_plain(struct search *s, unsigned features)
 {
-    const struct sketch *k = search_best(s);
-
-    return plain && try_simpler(s, k->instances, k->connections, k->halvings, k->plain | plain);
+    if (!features)
+        return false;
+    struct sketch k = copy_best(s);
+    k.plain |= features;
+    return search_attempt(s, &k);
 }
 
 // Takes away all special features at once, or else one by one as many as can go. True when any
@@ -262,19 +249,21 @@ static bool has_rate_left(const struct search *s)
 // Tries rates that are halved `halvings` more times.
 static bool try_slower(struct search *s, int halvings)
 {
-    const struct sketch *k = search_best(s);
-
-    return has_rate_left(s) &&
-           try_simpler(s, k->instances, k->connections, k->halvings + halvings, k->plain);
+    if (!has_rate_left(s) || search_best(s)->halvings + halvings > halvings_max)
+        return false;
+    struct sketch k = copy_best(s);
+    k.halvings += halvings;
+    return search_attempt(s, &k);
 }
 
 // Tries fewer instances and connections; 0: as many as before.
 static bool try_fewer(struct search *s, int instances, int connections)
 {
-    const struct sketch *k = search_best(s);
+    struct sketch k = copy_best(s);
 
-    return try_simpler(s, instances ? instances : k->instances,
-        connections ? connections : k->connections, k->halvings, k->plain);
+    k.instances = instances ? instances : k.instances;
+    k.connections = connections ? connections : k.connections;
+    return search_attempt(s, &k);
 }
 
 // Tries one instance or else half of them, the same with connections, then without special

@@ -53,9 +53,9 @@ struct sketch {
     unsigned plain;     // bits of enum plain: the features that were taken away
 };
 
-// Makes the sketch from which nothing is taken away.
+// Make the sketch from which nothing is taken away, and a copy of a sketch.
 void sketch_whole(struct sketch *k, const struct whole *w);
-void sketch_copy(struct sketch *k, const struct sketch *from, const struct whole *w);
+struct sketch sketch_copy(const struct sketch *from, const struct whole *w);
 
 // Frees a sketch; accepts a zeroed struct.
 void sketch_fini(struct sketch *k);

@@ -251,10 +251,8 @@ static enum answer smallest_seldom(void *context, const struct sketch *k)
 
 static void keep_lengths(struct fixture *f, int64_t from_s, int64_t to_s)
 {
-    struct sketch k;
-
     for (int64_t s = from_s; s >= to_s; s--) {
-        sketch_copy(&k, search_best(&f->search), &f->whole);
+        struct sketch k = sketch_copy(search_best(&f->search), &f->whole);
         sketch_cut(&k, &f->whole, 0, s * NS_PER_S);
         memory_grow(&f->search.kept, f->search.kept_count, 1, sizeof k);
         f->search.kept[f->search.kept_count++] = k;

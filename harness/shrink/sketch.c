@@ -20,12 +20,14 @@ void sketch_whole(struct sketch *k, const struct whole *w)
     memset(k->faults, true, w->plan->fault_count);
 }
 
-void sketch_copy(struct sketch *k, const struct sketch *from, const struct whole *w)
+struct sketch sketch_copy(const struct sketch *from, const struct whole *w)
 {
-    *k = *from;
-    allocate_sketch(k, w);
-    memcpy(k->spans, from->spans, w->scenario->load_count * sizeof *k->spans);
-    memcpy(k->faults, from->faults, w->plan->fault_count * sizeof *k->faults);
+    struct sketch k = *from;
+
+    allocate_sketch(&k, w);
+    memcpy(k.spans, from->spans, w->scenario->load_count * sizeof *k.spans);
+    memcpy(k.faults, from->faults, w->plan->fault_count * sizeof *k.faults);
+    return k;
 }
 
 void sketch_fini(struct sketch *k)
