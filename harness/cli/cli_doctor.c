@@ -28,18 +28,19 @@ static void print_examination(const struct diagnosis *d, bool quiet)
             printf("  %-6s  %-13s  -> %s\n", "", "", f->advice);
     }
     // The summary comes last, because the findings may have scrolled away.
-    const size_t breaks = doctor_count(d, WEIGHT_BREAKS), notes = doctor_count(d, WEIGHT_NOTE);
+    const size_t breaks = doctor_count(d, WEIGHT_BREAKS, CONCERNS_BOTH);
+    const size_t notes = doctor_count(d, WEIGHT_NOTE, CONCERNS_BOTH);
     if (breaks == 0 && notes == 0)
         puts("no problems");
     else if (breaks == 0)
         printf("no problems; %zu %s\n", notes, NOUN(notes, "note", "notes"));
     else {
         fputs("a collector in this database: ", stdout);
-        print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_COLLECTOR));
+        print_problems(doctor_count(d, WEIGHT_BREAKS, CONCERNS_COLLECTOR));
         fputs("; a run: ", stdout);
-        print_problems(doctor_count_for(d, WEIGHT_BREAKS, CONCERNS_RUN));
+        print_problems(doctor_count(d, WEIGHT_BREAKS, CONCERNS_RUN));
         // A note that does not concern a collector says that this role cannot make a run.
-        if (notes > doctor_count_for(d, WEIGHT_NOTE, CONCERNS_COLLECTOR))
+        if (notes > doctor_count(d, WEIGHT_NOTE, CONCERNS_COLLECTOR))
             fputs(", but it needs another role", stdout);
         printf("; %zu %s\n", notes, NOUN(notes, "note", "notes"));
     }
@@ -58,5 +59,6 @@ int cli_doctor(const struct options *o)
     if (!doctor_examine(&d, o->args[0], &e))
         return cli_fail(&e);
     print_examination(&d, o->quiet);
-    return doctor_count(&d, WEIGHT_BREAKS) > 0 ? 1 : EXIT_OK; // 1: as for a broken invariant
+    // As for a broken invariant, the exit code is 1.
+    return doctor_count(&d, WEIGHT_BREAKS, CONCERNS_BOTH) > 0 ? 1 : EXIT_OK;
 }

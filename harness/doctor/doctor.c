@@ -24,45 +24,40 @@ static bool parse_address(struct patient *p, const char *conninfo, struct err *e
     return true;
 }
 
-static PGconn *open_session(const char *conninfo)
+// Opens a session. NULL when that fails: *why begins with `trouble`.
+static PGconn *open_session(const char *conninfo, const char *trouble, struct err *why)
 {
     // The conninfo comes last in this list, so its settings win over those before it.
     static const char *const keys[] = {"connect_timeout", "application_name", "dbname", NULL};
     const char *values[] = {CONNECT_TIMEOUT, "mailproof doctor", conninfo, NULL};
+    PGconn *session = PQconnectdbParams(keys, values, 1);
 
-    return PQconnectdbParams(keys, values, 1);
+    if (PQstatus(session) == CONNECTION_OK)
+        return session;
+    sql_fail(session, NULL, trouble, why);
+    PQfinish(session);
+    return NULL;
 }
 
-// Opens the first session. If that fails, adds a finding and returns false.
-static bool connect_first(struct patient *p, const char *conninfo)
+// Opens both sessions. If one cannot be opened, adds a finding. False without a first session.
+static bool open_sessions(struct patient *p, const char *conninfo)
 {
     struct err why;
 
     p->about = "connection";
-    p->first = open_session(conninfo);
-    if (PQstatus(p->first) == CONNECTION_OK)
-        return true;
-    sql_fail(p->first, NULL, "no session", &why);
-    patient_breaks(p,
-        "Start the server, or correct host, port, database, role, password or pg_hba.conf.",
-        "%.280s", why.text);
-    return false;
-}
-
-// Opens the second session. If that fails, adds a finding, and p->second is NULL.
-static void connect_second(struct patient *p, const char *conninfo)
-{
-    struct err why;
-
-    p->second = open_session(conninfo);
-    if (PQstatus(p->second) == CONNECTION_OK)
-        return;
-    sql_fail(p->second, NULL, "a second session gets no answer", &why);
-    patient_breaks(p,
-        "Allow more connections: a larger pool, or a higher max_connections or role limit.",
-        "%.200s; a collector and the application need one each", why.text);
-    PQfinish(p->second);
-    p->second = NULL;
+    p->first = open_session(conninfo, "no session", &why);
+    if (!p->first) {
+        patient_breaks(p,
+            "Start the server, or correct host, port, database, role, password or pg_hba.conf.",
+            "%.280s", why.text);
+        return false;
+    }
+    p->second = open_session(conninfo, "a second session gets no answer", &why);
+    if (!p->second)
+        patient_breaks(p,
+            "Allow more connections: a larger pool, or a higher max_connections or role limit.",
+            "%.200s; a collector and the application need one each", why.text);
+    return true;
 }
 
 static void examine_all(struct patient *p)
@@ -87,32 +82,22 @@ bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e)
     if (!parse_address(&p, conninfo, e))
         return false;
     // Without a session there is nothing else to examine.
-    if (connect_first(&p, conninfo)) {
-        connect_second(&p, conninfo);
+    if (open_sessions(&p, conninfo))
         examine_all(&p);
-    }
     PQfinish(p.first);
     PQfinish(p.second);
     PQconninfoFree(p.options);
     return true;
 }
 
-size_t doctor_count(const struct diagnosis *d, enum weight weight)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < d->count; i++)
-        count += d->findings[i].weight == weight;
-    return count;
-}
-
-size_t doctor_count_for(const struct diagnosis *d, enum weight weight, enum concern whom)
+size_t doctor_count(const struct diagnosis *d, enum weight weight, enum concern whom)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < d->count; i++) {
         const struct finding *f = &d->findings[i];
-        count += f->weight == weight && (f->concern == CONCERNS_BOTH || f->concern == whom);
+        count += f->weight == weight &&
+                 (whom == CONCERNS_BOTH || f->concern == CONCERNS_BOTH || f->concern == whom);
     }
     return count;
 }

@@ -43,8 +43,6 @@ struct diagnosis {
 // cannot be parsed. The texts never show a password.
 MUST_USE bool doctor_examine(struct diagnosis *d, const char *conninfo, struct err *e);
 
-// Returns how many findings have that weight.
-size_t doctor_count(const struct diagnosis *d, enum weight weight);
-
-// Returns how many findings have that weight and concern `whom`, or both.
-size_t doctor_count_for(const struct diagnosis *d, enum weight weight, enum concern whom);
+// Returns how many findings have that weight and concern `whom`, or both. With CONCERNS_BOTH,
+// counts findings whomever they concern.
+size_t doctor_count(const struct diagnosis *d, enum weight weight, enum concern whom);

@@ -1,7 +1,6 @@
 // Examines the server itself: whether it takes writes, whether it keeps what it acknowledged, and
 // whether anything would end or delay a collector's session.
 #include <math.h>
-#include <time.h>
 
 #include "doctor/patient.h"
 #include "scenario/scenario.h"
@@ -107,22 +106,14 @@ static void examine_timeouts(struct patient *p)
     }
 }
 
-static double wall_clock_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static void examine_clock(struct patient *p)
 {
-    const double before_s = wall_clock_s();
+    const double before_s = (double)clock_wall_ns() / NS_PER_S;
     double there_s;
 
     if (!patient_number(p, "SELECT extract(epoch FROM clock_timestamp())", &there_s))
         return;
-    const double after_s = wall_clock_s();
+    const double after_s = (double)clock_wall_ns() / NS_PER_S;
     // The server read its clock between the two readings here, so the offset may be wrong by
     // bound_s.
     const double bound_s = (after_s - before_s) / 2;
