@@ -155,7 +155,8 @@ bool model_run(struct model_result *r, const struct model *m, struct err *e)
     struct window w = {0};
 
     *r = (struct model_result){0};
-    if (!(tokens >= 1))
+    // A single token may come to a little less than 1 in floating point.
+    if (!(tokens > 1 - 1e-9))
         return err_set(e, ERR_USAGE, "the model has nothing to do: no token arrives in its period");
     if (tokens > MODEL_TOKENS_MAX)
         return err_set(e, ERR_USAGE,

@@ -67,13 +67,13 @@ static void files_of_query_times(void **state)
 
 // --- the window -----------------------------------------------------------------------
 
-// Simulates tokens that arrive at the times at_ms, and checks the number of batches and the mean
-// latency. Every query takes read_ms or turn_ms (queries.h).
-static void follow(const int64_t *at_ms, size_t count, int limit, int64_t timeout_ms,
-    int64_t read_ms, int64_t turn_ms, uint64_t batches, int64_t mean_ms)
+// Simulates tokens that arrive at the times at_ms of a period, and checks the number of batches and
+// the mean latency. Every query takes read_ms or turn_ms (queries.h).
+static void follow(int64_t period_ms, const int64_t *at_ms, size_t count, int limit,
+    int64_t timeout_ms, int64_t read_ms, int64_t turn_ms, uint64_t batches, int64_t mean_ms)
 {
     int64_t at_ns[TOKENS];
-    const struct load_phase trace = {.for_ns = NS_PER_S,
+    const struct load_phase trace = {.for_ns = period_ms * MS,
         .arrivals = ARRIVALS_TRACE,
         .trace_ns = at_ns,
         .trace_count = count,
@@ -85,7 +85,7 @@ static void follow(const int64_t *at_ms, size_t count, int limit, int64_t timeou
         .limit = limit,
         .timeout_ns = timeout_ms * MS,
         .queries = &q,
-        .period_ns = NS_PER_S,
+        .period_ns = period_ms * MS,
         .ends = true,
         .seed = 1};
     struct model_result r;
@@ -110,14 +110,17 @@ static void traces_by_hand(void **state)
     const int64_t near[] = {0, 10, 29};
 
     // Each token is alone in its batch. It waits for the timeout and a read.
-    follow(spread, 3, 10, 20, 1, 5, 3, 21);
+    follow(1000, spread, 3, 10, 20, 1, 5, 3, 21);
     // Two batches of two tokens. Both fire at once, and the second is written a turn after the
     // first. Latencies: 2, 2, 6, 6.
-    follow(burst, 4, 2, 20, 2, 4, 2, 4);
+    follow(1000, burst, 4, 2, 20, 2, 4, 2, 4);
     // Four batches of one token. All fire at once. Latencies: 2, 6, 10, 14.
-    follow(burst, 4, 1, 20, 2, 4, 4, 8);
+    follow(1000, burst, 4, 1, 20, 2, 4, 4, 8);
     // The third token comes during the read and is still in the batch. Latencies: 35, 25, 6.
-    follow(near, 3, 10, 20, 15, 5, 1, 22);
+    follow(1000, near, 3, 10, 20, 15, 5, 1, 22);
+    // In floating point, one token in 21 ms is a rate at which a little less than one token arrives
+    // in 21 ms.
+    follow(21, spread, 1, 10, 20, 1, 5, 1, 21);
 }
 
 // The rows of one transaction come together.
