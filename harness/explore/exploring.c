@@ -19,7 +19,6 @@
 #include "scenario/overrides.h"
 #include "scenario/parse.h"
 #include "scenario/suggest.h"
-#include "scenario/units.h"
 #include "base/utf8.h"
 
 #define TEXT_MAX (4u << 20)
@@ -168,8 +167,8 @@ static bool read_numbers(struct exploring *x, struct err *e)
 
     x->jobs = o->explore.jobs ? o->explore.jobs : default_jobs();
     x->seed = o->seed[0] ? strtoull(o->seed + strlen("seed="), NULL, 10) : 1;
-    if (!units_duration(o->within ? o->within : "10m", &within_ns, e))
-        return err_prefix(e, "--within");
+    if (!values_within(o, "10m", &within_ns, e))
+        return false;
     // With --draws and without --within, only the number of draws ends the search.
     x->deadline_ns = o->explore.draws && !o->within ? INT64_MAX : x->began_ns + within_ns;
     return true;

@@ -147,8 +147,8 @@ struct overrides options_overrides(const struct options *o);
 
 // --- values.c ----------------------------------------------------------------------
 //
-// Reads the values of the options that take a number, a percentage, a server or an override.
-// ERR_USAGE: the error names the option and says what it takes.
+// Reads the values of the options that take a number, a percentage, a time, a server or an
+// override. ERR_USAGE: the error names the option and says what it takes.
 
 enum read_id {
     READ_POSTGRES,
@@ -166,6 +166,9 @@ MUST_USE bool values_read(struct options *o, enum read_id id, const char *value,
 
 // Reads a whole number from 1 to `most`.
 MUST_USE bool values_count(const char *name, const char *text, int most, int *value, struct err *e);
+
+// Reads --within, or the default `usual`.
+MUST_USE bool values_within(const struct options *o, const char *usual, int64_t *ns, struct err *e);
 
 // Reads a share between 1% and 1000%; the percent sign is optional.
 MUST_USE bool values_percent(const char *name, const char *text, double *share, struct err *e);

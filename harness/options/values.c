@@ -4,6 +4,7 @@
 #include "os/child_env.h"
 #include "scenario/grammar.h"
 #include "scenario/suggest.h"
+#include "scenario/units.h"
 
 // Reads a whole number from min to max. ERR_USAGE names the option.
 static bool parse_option_number(const char *name, const char *text, unsigned long long min,
@@ -38,6 +39,11 @@ bool values_count(const char *name, const char *text, int most, int *value, stru
         return false;
     *value = (int)number;
     return true;
+}
+
+bool values_within(const struct options *o, const char *usual, int64_t *ns, struct err *e)
+{
+    return units_duration(o->within ? o->within : usual, ns, e) || err_prefix(e, "--within");
 }
 
 // Reads the value of --scale. It begins with a digit: strtod alone would take blanks and a sign,

@@ -9,7 +9,6 @@
 #include "report/report.h"
 #include "run/shared_server.h"
 #include "scenario/trace.h"
-#include "scenario/units.h"
 
 #define FILE_MAX ((size_t)512 << 20)
 // First estimate of the time that a run takes in addition to load and drain.
@@ -43,17 +42,6 @@ static bool choose_wanted(struct shrinking *h, struct err *e)
     return true;
 }
 
-// Reads --within, and sets the deadline of the search.
-static bool read_time_left(struct shrinking *h, struct err *e)
-{
-    int64_t within_ns = 0;
-
-    if (!units_duration(h->options->within ? h->options->within : "5m", &within_ns, e))
-        return err_prefix(e, "--within");
-    h->deadline_ns = clock_now_ns() + within_ns;
-    return true;
-}
-
 // Chooses the output file, and names the small scenario after this file.
 static bool name_output(struct shrinking *h, struct err *e)
 {
@@ -81,6 +69,8 @@ static bool name_output(struct shrinking *h, struct err *e)
 
 bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
 {
+    int64_t began_ns = clock_now_ns(), within_ns = 0;
+
     h->options = o;
     h->folder = o->args[0];
     h->overhead_ns = first_overhead_ns; // a run that needs longer raises it
@@ -89,12 +79,13 @@ bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e)
     if (!h->folder || o->args[1])
         return err_set(e, ERR_USAGE, "shrink: name one result folder");
     struct oracle oracle = {shrinking_ask, h};
-    if (!read_time_left(h, e) || !name_output(h, e) ||
+    if (!values_within(o, "5m", &within_ns, e) || !name_output(h, e) ||
         !files_dated_folder(h->out, sizeof h->out, o->out, "shrink", e) ||
         !stored_read(&h->original, h->folder, e) || !choose_wanted(h, e) ||
         !path_join(h->path, h->folder, "scenario.yaml", e) ||
         !scenario_load(&h->scenario, h->path, &h->sets, e) || !plan_make(&h->plan, &h->scenario, e))
         return false;
+    h->deadline_ns = began_ns + within_ns;
     search_init(&h->search, &h->whole, &oracle);
     return true;
 }

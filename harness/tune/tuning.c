@@ -176,15 +176,6 @@ static bool make_grid(struct tuning *t, struct err *e)
     return true;
 }
 
-// Reads --within, which is five minutes by default.
-static bool read_tuning_time(struct tuning *t, struct err *e)
-{
-    const char *within = t->options->within;
-
-    t->within_ns = 300 * NS_PER_S;
-    return !within || units_duration(within, &t->within_ns, e) || err_prefix(e, "--within");
-}
-
 // Refuses more runs of a pair than struct measured has room for.
 static bool check_repeat(const struct options *o, struct err *e)
 {
@@ -244,7 +235,7 @@ bool tuning_init(struct tuning *t, const struct options *o, const char *path, st
         !check_model_objective(t, e))
         return false;
     t->tune.scenario = t->scenario.name;
-    return read_budget(t, e) && read_tuning_time(t, e) &&
+    return read_budget(t, e) && values_within(o, "5m", &t->within_ns, e) &&
            files_dated_folder(t->out, sizeof t->out, o->out, "tune", e) && make_grid(t, e);
 }
 
