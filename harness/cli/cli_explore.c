@@ -9,6 +9,7 @@
 // lines alone. So a search can be stopped at any moment, continued later, and shared by several
 // machines.
 #include <jansson.h>
+#include <libgen.h>
 #include <math.h>
 
 #include "cli/cli.h"
@@ -155,18 +156,14 @@ static int worker_of_draw(const struct exploring *x, uint64_t number)
 // Removes a run's folder, and the scenario's folder when it is empty.
 static void remove_run(const char *folder)
 {
-    char parent[1000], latest[1010];
+    char latest[PATH_MAX];
 
     workdir_remove_tree(folder);
-    snprintf(parent, sizeof parent, "%s", folder);
-    char *slash = strrchr(parent, '/');
-    if (!slash)
+    if (!path_beside(latest, folder, "latest"))
         return;
-    *slash = '\0';
-    snprintf(latest, sizeof latest, "%s/latest", parent);
-    // While the link `latest` exists, the folder is not empty.
+    // While the link `latest` exists, the scenario's folder is not empty.
     unlink(latest);
-    rmdir(parent);
+    rmdir(dirname(latest));
 }
 
 // True when the draw broke one of the invariants that the user looks for (x->wanted).

@@ -116,19 +116,9 @@ bool command_record_path(
     char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e)
 {
     const char *path = json_string_value(json_object_get(line, key));
-    char place[PATH_MAX];
 
     *out = '\0';
-    snprintf(place, sizeof place, "%s", record_folder(r, line));
-    // The record's folder lies in the shard's --out, to which the path is relative. Without a slash
-    // that --out is the current folder.
-    char *slash = strrchr(place, '/');
-    if (!path || !*path)
-        return true;
-    if (!slash || *path == '/') {
-        snprintf(out, PATH_MAX, "%s", path);
-        return true;
-    }
-    *slash = '\0';
-    return path_join(out, place, path, e);
+    // The record's folder lies in the shard's --out, to which the path is relative.
+    return !path || !*path || path_beside(out, record_folder(r, line), path) ||
+           err_set(e, ERR_SYSTEM, "the path %.200s is too long", path);
 }
