@@ -107,24 +107,20 @@ static bool check_planned_fault(const struct scenario *s, const struct node *roo
     struct fault_spec *fault, const struct node *n, struct err *e)
 {
     int64_t load_ns = scenario_load_ns(s);
-    const struct node *until = node_child(n, "until");
+    const struct node *until = node_child(n, "until"), *verb = node_child(n, "do");
 
     if (!check_params(fault, n, e) || !check_message(fault, n, e))
         return false;
     if (fault->verb->needs_disk && s->postgres.storage != STORAGE_CRASHABLE)
-        return node_err(
-            node_child(n, "do"), e, "%s needs postgres.storage: crashable", fault->verb->name);
+        return node_err(verb, e, "%s needs postgres.storage: crashable", fault->verb->name);
     if (fault->verb->hits == HITS_SENDER && s->collector.dequeue != DEQUEUE_LEASED)
-        return node_err(
-            node_child(n, "do"), e, "%s needs collector.dequeue: leased", fault->verb->name);
+        return node_err(verb, e, "%s needs collector.dequeue: leased", fault->verb->name);
     if (fault->verb->needs_standby && s->postgres.standby == STANDBY_NONE)
-        return node_err(
-            node_child(n, "do"), e, "%s needs postgres.standby: async or sync", fault->verb->name);
+        return node_err(verb, e, "%s needs postgres.standby: async or sync", fault->verb->name);
     if (!check_by_and_target(fault, n, e))
         return false;
     if (fault->verb->needs_cluster && file_names_no_cluster(s, root))
-        return node_err(
-            node_child(n, "do"), e, "%s needs postgres.provider: patroni", fault->verb->name);
+        return node_err(verb, e, "%s needs postgres.provider: patroni", fault->verb->name);
     if (fault->at_ns > load_ns)
         return refuse_after_load(node_child(n, "at"), load_ns, e);
     if (until && fault->every_ns == 0)
