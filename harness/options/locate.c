@@ -1,30 +1,41 @@
 #include "options/locate.h"
 
 #include <dirent.h>
-#include <glob.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 
 #include "os/paths.h"
 
+// For scandir: true for a scenario's file. Hidden files are none.
+static int is_scenario(const struct dirent *entry)
+{
+    return fnmatch("*.yaml", entry->d_name, FNM_PERIOD) == 0;
+}
+
 // Adds the scenarios of a folder. ERR_USAGE when it has none.
 static bool add_folder(struct paths *p, const char *dir, struct err *e)
 {
-    char pattern[PATH_MAX], stored[PATH_MAX];
-    glob_t found = {0};
+    char path[PATH_MAX], stored[PATH_MAX];
+    struct dirent **found = NULL;
 
-    if (!path_join(pattern, dir, "*.yaml", e) || !path_join(stored, dir, "scenario.yaml", e))
+    if (!path_join(stored, dir, "scenario.yaml", e))
         return false;
     // A result folder stands for the scenario of its run.
     if (path_exists(stored) && path_has(dir, "result.json")) {
         memory_add_text(&p->items, &p->count, stored);
         return true;
     }
-    if (glob(pattern, 0, NULL, &found) != 0)
-        return err_set(e, ERR_USAGE, "%s holds no scenario (*.yaml)", dir);
-    for (size_t i = 0; i < found.gl_pathc; i++)
-        memory_add_text(&p->items, &p->count, found.gl_pathv[i]);
-    globfree(&found);
-    return true;
+    // Not by glob, which would take brackets in the folder's name for a pattern.
+    int count = scandir(dir, &found, is_scenario, alphasort);
+    bool ok = count > 0 || err_set(e, ERR_USAGE, "%s holds no scenario (*.yaml)", dir);
+    for (int i = 0; i < count; i++) {
+        ok = ok && path_join(path, dir, found[i]->d_name, e);
+        if (ok)
+            memory_add_text(&p->items, &p->count, path);
+        free(found[i]);
+    }
+    free(found);
+    return ok;
 }
 
 // Copies a file's name without the ending .yaml. Returns false, and copies the name unchanged, if

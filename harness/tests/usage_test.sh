@@ -182,6 +182,11 @@ done
 grep -q '^  collector.batch_timeout .* default: 5s; 0s to 3600s$' "$place/out" || fail "list does not show the keys"
 grep -q '^  load.N.hold_open.for ' "$place/out" || fail "list does not show keys inside of keys"
 
+# A folder stands for its scenarios, whatever its name is.
+mkdir "$place/mine [1]"
+cp "$place/mine.yaml" "$place/mine [1]"
+"$mailproof" plan "$place/mine [1]" >/dev/null || fail "a folder with brackets in its name has no scenario"
+
 # The same seed gives the same plan, byte for byte; another seed gives another plan.
 "$mailproof" plan --json steady >"$place/a"
 "$mailproof" plan --json steady >"$place/b"
