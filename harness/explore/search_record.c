@@ -1,6 +1,7 @@
 #include "explore/search_record.h"
 
 #include "base/utf8.h"
+#include "report/files/parse_json.h"
 
 // --- what was tried -----------------------------------------------------------------------
 
@@ -192,7 +193,7 @@ static bool read_journal_line(struct journal *j, const json_t *line, struct err 
     }
     if (json_object_get(line, "call")) {
         j->calls++;
-        j->spent_s += json_number_value(json_object_get(line, "took_s"));
+        j->spent_s += parse_number(line, "took_s");
         return true;
     }
     bool ok = tried_read(&t, line, e);
@@ -330,19 +331,6 @@ json_t *failure_write(const struct failure *f)
         "found_s", f->found_s, "example", f->example);
 }
 
-static void read_json_text(const json_t *line, const char *key, char *out, size_t size)
-{
-    const char *text = json_string_value(json_object_get(line, key));
-
-    snprintf(out, size, "%.*s", (int)size - 1, text ? text : "");
-    utf8_mend(out);
-}
-
-static unsigned read_json_count(const json_t *line, const char *key)
-{
-    return (unsigned)json_integer_value(json_object_get(line, key));
-}
-
 // True for a name of small letters, digits and '-', as append_name makes it, which is safe in a
 // path.
 static bool is_failure_name(const char *name)
@@ -355,8 +343,8 @@ bool failure_read(struct failure *f, const json_t *line, struct err *e)
     char mode[40];
 
     *f = (struct failure){0};
-    read_json_text(line, "failure", f->name, sizeof f->name);
-    read_json_text(line, "mode", mode, sizeof mode);
+    parse_text(line, "failure", f->name, sizeof f->name);
+    parse_text(line, "mode", mode, sizeof mode);
     while (f->mode < MODES && strcmp(mode_name(f->mode), mode) != 0)
         f->mode++;
     // Check the name, because it becomes a part of a path and the record may come from another
@@ -365,11 +353,12 @@ bool failure_read(struct failure *f, const json_t *line, struct err *e)
         return err_set(e, ERR_USAGE, "this entry does not describe a failure");
     broken_read(f->broken, json_object_get(line, "broken"));
     verbs_read(f->verbs, json_object_get(line, "verbs"));
-    f->draw = (uint64_t)json_integer_value(json_object_get(line, "n"));
-    f->confirmed = read_json_count(line, "confirmed");
-    f->asked = read_json_count(line, "asked");
-    f->found_s = json_number_value(json_object_get(line, "found_s"));
+    f->draw = (uint64_t)parse_integer(line, "n");
+    f->confirmed = (unsigned)parse_integer(line, "confirmed");
+    f->asked = (unsigned)parse_integer(line, "asked");
+    f->found_s = parse_number(line, "found_s");
     snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
-    read_json_text(line, "example", f->example, sizeof f->example);
+    parse_text(line, "example", f->example, sizeof f->example);
+    utf8_mend(f->example); // its last character may be cut
     return true;
 }
