@@ -328,20 +328,6 @@ static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast
     return ns;
 }
 
-// True when the record has run `number` already.
-static bool is_known(const struct tally *t, uint64_t number)
-{
-    size_t i;
-    json_t *line;
-
-    json_array_foreach(t->known, i, line)
-    {
-        if (parse_integer(line, "n") == (int64_t)number)
-            return true;
-    }
-    return false;
-}
-
 // Returns how many runs of a scenario are still to be made here; 0 when options skip it.
 static size_t count_left(
     const struct tally *t, size_t scenario, const struct scenario *s, const struct options *o)
@@ -353,7 +339,7 @@ static size_t count_left(
         return 0;
     for (int n = 0; n < t->repeat; n++) {
         uint64_t number = scenario * (size_t)t->repeat + (size_t)n;
-        count += record_wants(&t->record, number) && !is_known(t, number);
+        count += record_wants(&t->record, number) && !record_line(t->known, number);
     }
     return count;
 }

@@ -294,6 +294,19 @@ json_t *record_sorted(const struct record *r)
     return sorted;
 }
 
+const json_t *record_line(const json_t *lines, uint64_t number)
+{
+    size_t i;
+    json_t *line;
+
+    json_array_foreach(lines, i, line)
+    {
+        if (json_integer_value(json_object_get(line, "n")) == (json_int_t)number)
+            return line;
+    }
+    return NULL;
+}
+
 const char *record_folder(const struct record *r, const json_t *line)
 {
     const char *in = json_string_value(json_object_get(line, "in"));

@@ -87,6 +87,9 @@ bool record_wants(const struct record *r, uint64_t number);
 // Returns the lines sorted by the numbers of their items, as a new reference.
 json_t *record_sorted(const struct record *r);
 
+// Returns the first of these lines that belongs to the item with this number; NULL: none does.
+const json_t *record_line(const json_t *lines, uint64_t number);
+
 // Returns the folder of the record that a line comes from. The paths in a line are relative to this
 // folder (explore), or to the one above it (command_record_path).
 const char *record_folder(const struct record *r, const json_t *line);

@@ -89,15 +89,7 @@ static json_int_t run_number(uint64_t round, size_t pair)
 // True when the record has a run of this pair in this round.
 static bool is_recorded(const struct tuning *t, uint64_t round, size_t pair)
 {
-    size_t i;
-    json_t *line;
-
-    json_array_foreach(t->record.lines, i, line)
-    {
-        if (parse_integer(line, "n") == run_number(round, pair))
-            return true;
-    }
-    return false;
+    return record_line(t->record.lines, (uint64_t)run_number(round, pair));
 }
 
 // Reads a run's figures from its result folder and adds them to the pair, whether the run was made
