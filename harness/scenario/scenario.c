@@ -1,7 +1,5 @@
 #include "scenario/scenario.h"
 
-#include <ctype.h>
-
 #include "os/paths.h"
 #include "scenario/rules.h"
 #include "scenario/decode.h"
@@ -16,7 +14,6 @@ static bool read_scenario_file(struct buf *text, const char *path, struct err *e
 static bool apply_overrides(struct node *root, const struct overrides *sets, struct err *e);
 static void keep_sets(struct scenario *s, const struct overrides *sets);
 static bool is_ours(const char *path, const struct buf *text, const struct overrides *sets);
-static void make_one_line(struct err *e);
 
 bool scenario_load(
     struct scenario *s, const char *path, const struct overrides *sets, struct err *e)
@@ -46,10 +43,8 @@ bool scenario_load(
 out:
     node_free(root);
     buf_fini(&text);
-    if (!ok) {
+    if (!ok)
         scenario_fini(s);
-        make_one_line(e);
-    }
     return ok;
 }
 
@@ -62,7 +57,6 @@ bool scenario_make(struct scenario *s, const struct node *root, struct err *e)
         return true;
     }
     scenario_fini(s);
-    make_one_line(e);
     return false;
 }
 
@@ -100,14 +94,6 @@ static bool is_ours(const char *path, const struct buf *text, const struct overr
 {
     return sets->trust == TRUST_OWN &&
            (!is_result_scenario(path) || mark_is_valid(text->data, text->len));
-}
-
-// Replaces line breaks and other control characters, which text that the error quotes may have.
-static void make_one_line(struct err *e)
-{
-    for (char *p = e->text; *p; p++)
-        if (iscntrl((unsigned char)*p))
-            *p = '?';
 }
 
 static void free_settings(struct settings *settings)
