@@ -44,7 +44,6 @@ static bool check_counterparts(const struct scenario *s, const struct node *list
         const struct counterpart *c = &s->counterparts[i];
         const struct node *n = node_item(list, i);
         const struct node *sets = node_child(n, "set"), *breaks = node_child(n, "breaks");
-        struct err why;
         if (!c->collector && !c->sets[0])
             return node_err(n, e, "'collector' or 'set' should say what must fail");
         for (size_t j = 0; c->sets[j]; j++)
@@ -57,8 +56,8 @@ static bool check_counterparts(const struct scenario *s, const struct node *list
             return node_err(breaks, e, "there should be at least one metric");
         // Objectives can be missed, too, so any metric is allowed, not only invariants.
         for (size_t j = 0; c->breaks[j]; j++)
-            if (!metric_named(c->breaks[j], false, &why))
-                return node_err(node_item(breaks, j), e, "%s", why.text);
+            if (!metric_named(c->breaks[j], false, e))
+                return node_err_here(node_item(breaks, j), e);
     }
     return true;
 }
@@ -104,11 +103,9 @@ static bool check_name(
     for (size_t i = 0; s->tags[i]; i++)
         if (!want_name(node_item(tags, i), s->tags[i], e))
             return false;
-    if (is_result_scenario(path))
-        return true;
-    if (strncmp(file, s->name, len) != 0 || strcmp(file + len, ".yaml") != 0)
-        return node_err(n, e, "'%s' should be the file's name without .yaml", s->name);
-    return true;
+    return is_result_scenario(path) ||
+           (strncmp(file, s->name, len) == 0 && strcmp(file + len, ".yaml") == 0) ||
+           node_err(n, e, "'%s' should be the file's name without .yaml", s->name);
 }
 
 // True for a name of letters, digits and `signs` that does not begin with a digit, is not empty and
@@ -349,8 +346,7 @@ static bool check_arrivals(
             rate, e, "'rate' has no effect with arrivals: trace; the file gives the times");
     if (!file)
         return node_err(n, e, "'file' is missing: the recorded times, one per line");
-    struct err why;
-    return trace_read(phase, path, &why) || node_err(file, e, "%s", why.text);
+    return trace_read(phase, path, e) || node_err_here(file, e);
 }
 
 static bool check_load(struct scenario *s, const struct node *load, const char *path, struct err *e)
