@@ -82,16 +82,11 @@ static void apply_load(const struct sketch *k, struct scenario *s)
 
 // --- faults -----------------------------------------------------------------------------
 
-struct faults {
-    struct fault_spec *items;
-    size_t count;
-};
-
 // Adds a fault like `original` that happens at each of `times`, which are evenly spaced.
 static void add_repeating_fault(
-    struct faults *f, const struct fault_spec *original, const int64_t *times, size_t count)
+    struct scenario *s, const struct fault_spec *original, const int64_t *times, size_t count)
 {
-    struct fault_spec *fault = &f->items[f->count++];
+    struct fault_spec *fault = &s->faults[s->fault_count++];
 
     *fault = *original;
     fault->at_ns = times[0];
@@ -117,7 +112,7 @@ static size_t evenly_spaced(const int64_t *times, size_t count, int64_t for_ns)
 // Adds what is left of one fault of the whole scenario's file. A fault of the new file can only
 // repeat at even intervals, so several may be needed.
 static void add_fault_spec(
-    struct faults *f, const struct sketch *k, const struct whole *w, size_t spec, int64_t *times)
+    struct scenario *s, const struct sketch *k, const struct whole *w, size_t spec, int64_t *times)
 {
     const struct fault_spec *original = &w->scenario->faults[spec];
     size_t count = 0, n;
@@ -130,7 +125,7 @@ static void add_fault_spec(
         // A repeated fault must have ended before its next time, so the times must be further
         // apart than for_ns.
         n = evenly_spaced(times + i, count - i, original->for_ns);
-        add_repeating_fault(f, original, times + i, n);
+        add_repeating_fault(s, original, times + i, n);
     }
 }
 
@@ -139,16 +134,15 @@ static void apply_faults(const struct sketch *k, const struct whole *w, struct s
 {
     // At worst each planned fault becomes a fault of the new file.
     size_t most = sketch_fault_count(k, w);
-    struct faults f = {.items = memory_zeroed(most, sizeof *f.items)};
     int64_t *times FREED_BY(memory_free) = memory_zeroed(most, sizeof *times);
 
-    for (size_t i = 0; i < w->scenario->fault_count; i++)
-        add_fault_spec(&f, k, w, i, times);
     for (size_t i = 0; i < s->fault_count; i++)
         free(s->faults[i].message);
     free(s->faults);
-    s->faults = f.items;
-    s->fault_count = f.count;
+    s->faults = memory_zeroed(most, sizeof *s->faults);
+    s->fault_count = 0;
+    for (size_t i = 0; i < w->scenario->fault_count; i++)
+        add_fault_spec(s, k, w, i, times);
 }
 
 // --- the rest ---------------------------------------------------------------------------
