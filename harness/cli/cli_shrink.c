@@ -21,8 +21,8 @@ static int64_t cost_ns(const struct shrinking *h, const struct sketch *k)
     for (size_t i = 0; i < h->plan.fault_count; i++) {
         int64_t at_ns = k->faults[i] ? sketch_fault_ns(k, &h->whole, i) : 0;
         int64_t fault_end_ns = at_ns + h->plan.faults[i].end_ns - h->plan.faults[i].at_ns;
-        if (k->faults[i] && fault_end_ns > end_ns)
-            end_ns = fault_end_ns;
+        if (k->faults[i])
+            end_ns = clock_max(end_ns, fault_end_ns);
     }
     return end_ns + sketch_drain_ns(&h->scenario) + h->overhead_ns;
 }
@@ -111,8 +111,7 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
     err_clear(&h->err);
     // The overhead is what the run took beyond its load, faults and drain.
     int64_t overhead_ns = clock_now_ns() - began_ns - (cost_ns(h, k) - h->overhead_ns);
-    if (overhead_ns > h->overhead_ns)
-        h->overhead_ns = overhead_ns;
+    h->overhead_ns = clock_max(h->overhead_ns, overhead_ns);
     h->runs++;
     tell_candidate(h, s, tokens, k, run);
     if (judge_candidate(h, run) != ANSWER_PASSES)

@@ -274,8 +274,7 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
         draw_option(rng, draw_row("faults.N.for")->options, value, sizeof value);
     // Some faults have no effect unless they last a while, such as one that keeps the processors
     // busy.
-    int64_t for_ns = duration_ns(value), least_ns = verb->explore_least_ns;
-    for_ns = for_ns < least_ns ? least_ns : for_ns;
+    int64_t for_ns = clock_max(duration_ns(value), verb->explore_least_ns);
     buf_printf(d->out, ", for: %lldms", (long long)(for_ns / NS_PER_MS));
     return for_ns;
 }

@@ -214,7 +214,7 @@ static void shorten_load(struct scenario *s)
         int64_t ns =
             (int64_t)((double)s->load[i].for_ns * (double)base_load_max_ns / (double)load_ns) /
             NS_PER_MS * NS_PER_MS;
-        s->load[i].for_ns = ns < NS_PER_MS ? NS_PER_MS : ns;
+        s->load[i].for_ns = clock_max(ns, NS_PER_MS);
     }
 }
 

@@ -84,7 +84,7 @@ void sketch_cut(struct sketch *k, const struct whole *w, int64_t from_ns, int64_
     for (size_t i = 0; i < w->scenario->load_count; i++) {
         struct span *span = &k->spans[i];
         int64_t length_ns = span->to_ns - span->from_ns;
-        int64_t begin_ns = from_ns > start_ns ? from_ns - start_ns : 0;
+        int64_t begin_ns = clock_max(from_ns - start_ns, 0);
         int64_t end_ns = clock_min(to_ns - start_ns, length_ns);
         span->to_ns = span->from_ns + end_ns;
         span->from_ns += begin_ns;

@@ -256,8 +256,7 @@ static void record_queries(struct recording *r, const struct ledger *l)
         // is a "turn" and counts from that line on. Any other time is a "read" (queries.h), which
         // is 0 if the load heard of the last commit only after the line was read.
         if (fire_ns > previous_ns)
-            queries_add(&r->queries.reads, line->tokens,
-                line->read_ns > fire_ns ? line->read_ns - fire_ns : 0);
+            queries_add(&r->queries.reads, line->tokens, clock_max(line->read_ns - fire_ns, 0));
         else
             queries_add(&r->queries.turns, line->tokens, line->read_ns - previous_ns);
         previous_ns = line->read_ns;

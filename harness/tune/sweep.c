@@ -233,8 +233,7 @@ static bool run_round(struct sweeping *s, uint64_t round, bool *any, struct err 
             continue;
         if (!run_pair(s, round, order[i], e))
             return false;
-        int64_t took_ns = clock_now_ns() - began_ns;
-        s->longest_ns = took_ns > s->longest_ns ? took_ns : s->longest_ns;
+        s->longest_ns = clock_max(s->longest_ns, clock_now_ns() - began_ns);
         *any = true;
     }
     return true;
