@@ -56,7 +56,7 @@ static void append_as_own(const struct counterpart *c, const struct scenario *ow
         return;
     // To wait for open transactions is just how some collectors work, so it is always allowed.
     char *promises FREED_BY(memory_free) =
-        subjects_promises(own->collector.promises | PROMISE_WAITS_FOR_WRITERS);
+        subjects_promises_override(own->collector.promises | PROMISE_WAITS_FOR_WRITERS);
     buf_append_str(out, " --set ");
     append_word(out, promises);
 }

@@ -69,7 +69,7 @@ static void print_bash_arguments(void)
 // or a name.
 static void print_bash(const struct command *commands, size_t count)
 {
-    bool any = false, with_argument = true;
+    bool all = false, with_argument = true; // of the options: all, or only those with an argument
 
     puts("# bash completion for mailproof\n"
          "_mailproof()\n{\n"
@@ -82,7 +82,7 @@ static void print_bash(const struct command *commands, size_t count)
     puts(" --help --version' ;;");
     for (size_t i = 0; i < count; i++) {
         printf("    *:%s) words='", commands[i].name);
-        options_each(commands[i].scope, print_bash_option, &any);
+        options_each(commands[i].scope, print_bash_option, &all);
         printf("' section=%s\n        with_argument='", section_of(&commands[i]));
         options_each(commands[i].scope, print_bash_option, &with_argument);
         puts(" ' ;;");

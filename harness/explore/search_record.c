@@ -359,6 +359,6 @@ bool failure_read(struct failure *f, const json_t *line, struct err *e)
     f->found_s = parse_number(line, "found_s");
     snprintf(f->file, sizeof f->file, "found/%s.yaml", f->name);
     parse_text(line, "example", f->example, sizeof f->example);
-    utf8_mend(f->example); // its last character may be cut
+    utf8_mend(f->example); // it may be cut, and come from another machine
     return true;
 }

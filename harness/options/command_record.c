@@ -116,9 +116,10 @@ bool command_record_path(
     char out[PATH_MAX], const struct record *r, const json_t *line, const char *key, struct err *e)
 {
     const char *path = json_string_value(json_object_get(line, key));
+    const char *folder = record_folder(r, line);
 
     *out = '\0';
     // The record's folder lies in the shard's --out, to which the path is relative.
-    return !path || !*path || path_beside(out, record_folder(r, line), path) ||
-           err_set(e, ERR_SYSTEM, "the path %.200s is too long", path);
+    return !path || !*path || path_beside(out, folder, path) ||
+           err_set(e, ERR_SYSTEM, "%.200s beside %.200s: the path is too long", path, folder);
 }

@@ -39,10 +39,12 @@ static bool check_list(const char *option, const char *list, bool tags,
         for (size_t i = 0; i < count; i++) {
             const struct scenario *s = &scenarios[i];
             found = found || (tags ? scenario_has_tag(s, word) : strcmp(s->name, word) == 0);
-            for (char **t = s->tags; tags && *t; t++)
-                suggest_offer(&near, *t);
-            if (!tags)
+            if (tags) {
+                for (char **t = s->tags; *t; t++)
+                    suggest_offer(&near, *t);
+            } else {
                 suggest_offer(&near, s->name);
+            }
         }
         // A misspelled name must not pass: the scenario that the user wants to skip would run.
         if (!found)

@@ -4,7 +4,7 @@
 #include "scenario/needs.h"
 #include "subject/manifest.h"
 
-char *subjects_promises(int promises)
+char *subjects_promises_override(int promises)
 {
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1000);
 
@@ -24,7 +24,7 @@ static bool take_subject(struct subject_sets *sets, const char *name, struct err
     if (ok) {
         sets->texts[0] = memory_format("collector.subject=%s", name);
         sets->texts[1] = memory_copy("collector.layout=foreign");
-        sets->texts[2] = subjects_promises(m.promises.flags);
+        sets->texts[2] = subjects_promises_override(m.promises.flags);
     }
     return ok;
 }

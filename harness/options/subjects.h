@@ -18,7 +18,7 @@ MUST_USE bool subjects_sets(struct subject_sets *sets, const struct options *o, 
 void subjects_sets_fini(struct subject_sets *sets);
 
 // Returns an override such as "collector.promises=[no_loss, order]", which the caller frees.
-char *subjects_promises(int promises);
+char *subjects_promises_override(int promises);
 
 // Removes the expectations that rest on a promise which the subject does not make. For another
 // queue, also removes the parts of the load that only mails have, because its jobs are all alike.

@@ -44,8 +44,8 @@ bool path_can_make_parent(const char *file);
 bool path_cache(char out[PATH_MAX]);
 
 bool path_exists(const char *path);
+
 // True when the folder has an entry of this name; false as well when the path is too long.
-// True when the folder has an entry of this name.
 bool path_has(const char *folder, const char *name);
 
 // Appends the whole file to the text, followed by a NUL. Fails with an error of this kind when the

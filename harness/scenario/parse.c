@@ -128,11 +128,18 @@ static bool syntax_err(const struct reader *r, struct err *e)
 // scalar, or of the start of a list or map.
 static bool refuse_extras(const struct origin *at, const yaml_event_t *event, struct err *e)
 {
-    // The structs of the three events begin with the same two members, so C lets a program read
-    // these members through any of the structs.
-    const char *anchor = (const char *)event->data.scalar.anchor;
-    const char *tag = (const char *)event->data.scalar.tag;
+    const unsigned char *anchor, *tag;
 
+    if (event->type == YAML_SCALAR_EVENT) {
+        anchor = event->data.scalar.anchor;
+        tag = event->data.scalar.tag;
+    } else if (event->type == YAML_SEQUENCE_START_EVENT) {
+        anchor = event->data.sequence_start.anchor;
+        tag = event->data.sequence_start.tag;
+    } else {
+        anchor = event->data.mapping_start.anchor;
+        tag = event->data.mapping_start.tag;
+    }
     if (anchor)
         return origin_err(
             at, e, "anchors (&%s) are not used in scenarios; write the value out", anchor);
