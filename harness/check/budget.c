@@ -88,14 +88,10 @@ static void mark_unread(struct check *c)
 
 void check_budget(struct check *c)
 {
-    struct leased m;
-
-    leased_read(&m, c->l->scenario);
-    c->budget_per_s = m.budget_per_s;
-    if (m.budget_per_s <= 0)
+    if (c->leased.budget_per_s <= 0)
         return;
     c->spent = memory_zeroed(c->l->log->line_count, sizeof *c->spent);
-    mark_near_limit(c, m.budget_per_s);
-    mark_emptied(c, m.budget_per_s, m.burst);
+    mark_near_limit(c, c->leased.budget_per_s);
+    mark_emptied(c, c->leased.budget_per_s, c->leased.burst);
     mark_unread(c);
 }

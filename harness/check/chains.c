@@ -13,7 +13,8 @@ static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     int64_t line_ns = s->capacity > 0 ? (int64_t)((double)s->batch_limit / s->capacity * 1e9) : 0;
-    int64_t token_ns = c->spent ? s->batch_timeout_ns + (int64_t)(NS_PER_S / c->budget_per_s) : 0;
+    int64_t token_ns =
+        c->spent ? s->batch_timeout_ns + (int64_t)(NS_PER_S / c->leased.budget_per_s) : 0;
 
     line_ns = token_ns > line_ns ? token_ns : line_ns;
     return slack_ns + clock_max(line_ns - c->r->slack_ns, 0);
@@ -123,18 +124,10 @@ void check_chains(struct check *c)
     c->draining_since_ns = draining_since_ns(c);
 }
 
-static bool has_lanes(const struct scenario *s)
-{
-    struct leased m;
-
-    leased_read(&m, s);
-    return m.lanes;
-}
-
 // With lanes, one lane may overtake another, so overtaken_ns counts for nothing.
 bool check_in_turn(const struct check *c, uint32_t line, int64_t due_ns)
 {
-    return c->overtaken_ns[line] <= due_ns || has_lanes(c->l->scenario);
+    return c->overtaken_ns[line] <= due_ns || c->leased.lanes;
 }
 
 bool check_had_to_wait(const struct check *c, uint32_t line, int64_t due_ns)

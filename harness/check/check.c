@@ -53,6 +53,7 @@ void check_findings(struct result *r, const struct ledger *l, const struct check
 {
     struct check c = {.r = r, .l = l, .flush_ns = check_flush_ns(l)};
 
+    leased_read(&c.leased, l->scenario);
     sources_make(&c.timeline, l);
     note_excuses(r, &c.timeline);
     r->slack_ns = check_slack_ns(l, &c.timeline);

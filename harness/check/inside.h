@@ -12,10 +12,10 @@
 struct check {
     struct result *r;
     const struct ledger *l;
-    int64_t flush_ns; // how long a flush takes, as check_flush_ns returns it
+    struct leased leased; // what the scenario sets of leases, retries, lanes and the budget
+    int64_t flush_ns;     // how long a flush takes, as check_flush_ns returns it
     struct timeline timeline;
     struct stall_list stalls; // stalls longer than slack/2
-    double budget_per_s;      // tokens per second; 0: no budget
     bool *spent;              // owned; per line: the send budget was spent at it; NULL: no budget
     int64_t *busy_since_ns; // owned; per line: when the first line of the chain of full lines that
                             // leads to this line was read
@@ -31,8 +31,7 @@ struct check {
 
 // Compares a token's recorded attempts with its deliveries. `first` is the index of the token's
 // first delivery, and next[i] that of its delivery after delivery i; UINT32_MAX ends the list.
-void check_attempts(const struct check *c, const struct leased *m, uint32_t token, uint32_t first,
-    const uint32_t *next);
+void check_attempts(const struct check *c, uint32_t token, uint32_t first, const uint32_t *next);
 
 // --- behind.c ----------------------------------------------------------------------
 
@@ -40,8 +39,8 @@ void check_behind(const struct check *c);
 
 // --- budget.c ----------------------------------------------------------------------
 
-// Reads budget_per_s and, where there is a budget, marks in `spent` each line at which the budget
-// was, or may have been, used up: no check holds a short or late line there against the subject.
+// Where there is a budget, marks in `spent` each line at which the budget was, or may have been,
+// used up: no check holds a short or late line there against the subject.
 void check_budget(struct check *c);
 
 // True when `tokens` tokens within `ns` are at least 80% of what a budget of per_s tokens a second
@@ -312,13 +311,11 @@ void check_tokens(const struct check *c);
 // - The answer came after the answer timeout.
 // - The process ended, or a fault hit its instance, before the answer could be recorded.
 // - The server lost the record.
-struct cause check_unrecorded_by(
-    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns);
+struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns);
 
 // True when the answer timeout of an attempt may have passed by at_ns, so that the collector may
 // have given the attempt up.
-bool check_timed_out(
-    const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns);
+bool check_timed_out(const struct check *c, const struct delivery *d, int64_t at_ns);
 
 // --- verdict.c ---------------------------------------------------------------------
 

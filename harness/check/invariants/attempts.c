@@ -23,7 +23,6 @@
 
 struct match {
     const struct check *c;
-    const struct leased *m;
     uint32_t token;
     const struct delivery *read[LINES_MAX]; // the token's deliveries, in the order in which they
                                             // were read
@@ -49,7 +48,7 @@ static bool is_silent(const struct delivery *d)
 // True when the collector may not have learned what the sender answered.
 static bool is_unheard(const struct match *h, const struct delivery *d)
 {
-    return is_silent(d) || check_unrecorded_by(h->c, h->m, d, CLOCK_NEVER).kind != CAUSE_NONE;
+    return is_silent(d) || check_unrecorded_by(h->c, d, CLOCK_NEVER).kind != CAUSE_NONE;
 }
 
 // True when this recorded attempt may belong to this line. An attempt that was given back, or
@@ -66,7 +65,7 @@ static bool is_of_line(
         return failed;
     case ATTEMPT_DEAD:
         return (d->reply == REPLY_PERMANENT && !is_silent(d)) ||
-               (failed && h->errors + 1 >= h->m->attempts);
+               (failed && h->errors + 1 >= h->c->leased.attempts);
     case ATTEMPT_RETURNED:
     case ATTEMPT_LOST:
         return d->reply != REPLY_TRANSIENT || is_unheard(h, d);
@@ -170,11 +169,10 @@ static const struct attempt_record *first_of(const struct ledger *l, uint32_t to
     return l->attempts + from;
 }
 
-void check_attempts(const struct check *c, const struct leased *m, uint32_t token, uint32_t first,
-    const uint32_t *next)
+void check_attempts(const struct check *c, uint32_t token, uint32_t first, const uint32_t *next)
 {
     const struct ledger *l = c->l;
-    struct match h = {.c = c, .m = m, .token = token};
+    struct match h = {.c = c, .token = token};
 
     // A torn or forged line (TOKEN_NAMED) may be the missing line of an attempt.
     if (l->attempt_count == 0 || !(l->tokens[token].flags & TOKEN_PRESENT) ||

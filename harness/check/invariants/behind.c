@@ -246,7 +246,7 @@ void check_behind(const struct check *c)
         return;
     // A collector that obeys its budget sustains no more than the budget.
     if (c->spent)
-        t.capacity = fmin(t.capacity, c->budget_per_s);
+        t.capacity = fmin(t.capacity, c->leased.budget_per_s);
     backlog_make(&t.backlog, c->l);
     list_troubles(&t);
     judge_backlog(&t);

@@ -29,7 +29,6 @@
 #include "check/inside.h"
 
 #include "check/lookup.h"
-#include "scenario/leased.h"
 
 static const int64_t early_slack_ns = 2 * NS_PER_MS;
 static const int64_t usual_ns = 5 * NS_PER_MS;     // announcement and timer, on a machine at rest
@@ -39,7 +38,6 @@ static const int64_t look_to_write_ns = NS_PER_MS; // from a look (the query for
 struct early {
     const struct check *c;
     bool sharers;       // several collectors share the work
-    bool lanes;         // tokens have lanes (MAILROOM_LANES)
     int64_t *oldest_ns; // owned; per line: the earliest COMMIT of a token that was first
                         // delivered by this line or a later one
     // Windows that may have been opened by tokens that never came out or, with sharers, by any
@@ -149,7 +147,7 @@ static uint32_t fired_with(const struct early *t, uint32_t index)
     const struct line_record *line = &l->log->lines[index];
     uint32_t before = t->last_short[index];
 
-    if (!t->lanes || before == NO_LINE ||
+    if (!t->c->leased.lanes || before == NO_LINE ||
         line->read_ns - l->log->lines[before].read_ns > t->c->r->slack_ns)
         return index;
     return lanes_in(l, line) & lanes_in(l, &l->log->lines[before]) ? index : before;
@@ -395,15 +393,12 @@ void check_early(const struct check *c)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     struct early t = {.c = c, .sharers = s->instances > 1 && scenario_shares(c->l->scenario)};
-    struct leased leased;
 
     // A collector with an adaptive window may fire before the timeout.
     if (s->adaptive_from_ns > 0)
         return;
     if (t.sharers && !can_judge_sharers(c))
         return;
-    leased_read(&leased, c->l->scenario);
-    t.lanes = leased.lanes;
     index_short_lines(&t);
     index_openers(&t);
     for (uint32_t i = 0; i < c->l->log->line_count; i++)

@@ -25,8 +25,7 @@ struct lane {
 struct fill {
     const struct check *c;
     struct spans txns; // all transactions that were sent
-    struct leased leased;
-    uint32_t *order; // owned; the tokens that came out, sorted by the time since when they waited
+    uint32_t *order;   // owned; the tokens that came out, sorted by the time since when they waited
     size_t count, next; // next: index in `order` of the first token not yet looked at
     struct lane lanes[2];
 };
@@ -34,7 +33,7 @@ struct fill {
 // Returns the index in `lanes`: 1 for recoveries where there are lanes, or else 0.
 static int lane_of(const struct fill *f, uint32_t token)
 {
-    return f->leased.lanes && token_kind_recovery(f->c->l->plan->kinds[token]);
+    return f->c->leased.lanes && token_kind_recovery(f->c->l->plan->kinds[token]);
 }
 
 // Returns since when a token waits: from its acknowledgement or, for a subject that waits for
@@ -251,7 +250,7 @@ static bool shows_short(const struct fill *f)
 {
     const struct ledger *l = f->c->l;
 
-    if (f->leased.on || f->leased.lanes || l->scenario->collector.adaptive_from_ns > 0)
+    if (f->c->leased.on || f->c->leased.lanes || l->scenario->collector.adaptive_from_ns > 0)
         return false;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
         if (ledger_committed(l, token) &&
@@ -286,7 +285,6 @@ void check_fill(const struct check *c)
     // Tokens that others have taken, or that the budget holds back, do not wait for this collector.
     if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent)
         return;
-    leased_read(&f.leased, s);
     if (waits)
         spans_make(&f.txns, c->l);
     bool full = shows_full(c), any_short = shows_short(&f);

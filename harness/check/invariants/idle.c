@@ -17,7 +17,6 @@ enum { TAKEN_BATCHES = 4, LEFT_BATCHES = 2 };
 struct idle {
     const struct check *c;
     struct backlog backlog;
-    struct leased leased;
     int32_t *unanswered; // owned; per step of the backlog: how many lines of the instance awaited
                          // answers
     int instance;
@@ -33,13 +32,13 @@ static void count_unanswered(struct idle *t)
 
     for (size_t i = 0; i <= b->count; i++)
         t->unanswered[i] = 0;
-    for (size_t i = 0; t->leased.on && i < log->line_count; i++) {
+    for (size_t i = 0; t->c->leased.on && i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
         if (log->processes[line->process].instance != t->instance)
             continue;
         // These are changes from step to step; the sums below make counts of them.
         t->unanswered[backlog_step(b, line->read_ns)]++;
-        t->unanswered[backlog_step(b, line_answered_ns(t->c->l, &t->leased, line)) + 1]--;
+        t->unanswered[backlog_step(b, line_answered_ns(t->c->l, &t->c->leased, line)) + 1]--;
     }
     for (size_t i = 1; i <= b->count; i++)
         t->unanswered[i] += t->unanswered[i - 1];
@@ -86,7 +85,7 @@ static bool could_work(const struct idle *t, size_t step)
     const struct span *span = timeline_span(&c->timeline, t->instance, from_ns + 1, until_ns - 1);
 
     return lives(c->l, t->instance, from_ns) && !is_spent(t) &&
-           !(t->leased.on && t->unanswered[step] >= t->leased.in_flight) &&
+           !(c->leased.on && t->unanswered[step] >= c->leased.in_flight) &&
            check_kept_by(c, NO_PROCESS, from_ns, until_ns, 0, span ? span->cause : CAUSE_IS_NONE)
                    .kind == CAUSE_NONE;
 }
@@ -141,7 +140,6 @@ void check_idle_instances(const struct check *c)
     // Where instances take turns, all but one write nothing.
     if (s->collector.instances == 1 || !scenario_shares(s))
         return;
-    leased_read(&t.leased, s);
     backlog_make(&t.backlog, c->l);
     t.unanswered = memory_zeroed(t.backlog.count + 1, sizeof *t.unanswered);
     for (t.instance = 0; t.instance < s->collector.instances; t.instance++) {

@@ -14,8 +14,6 @@
 // are not judged.
 #include "check/inside.h"
 
-#include "plan/plan.h"
-#include "scenario/leased.h"
 #include "plan/names.h"
 
 // How many lines a collector may have taken in the modes without answers: the one that it has in
@@ -24,7 +22,6 @@
 
 struct lanes {
     const struct check *c;
-    struct leased m;
     int margin;             // number of lines that may have been taken before the token was visible
     uint32_t *lower_before; // [i] counts the lines before line i that held a token of a lower lane
     uint32_t *young_before; // [i] counts those of them in which no token of a lower lane had aged
@@ -33,12 +30,12 @@ struct lanes {
 };
 
 // True when the token belongs to the higher lane, which is the one that `lanes` names first.
-static bool is_higher(const struct leased *m, const struct ledger *l, uint32_t token)
+static bool is_higher(const struct check *c, uint32_t token)
 {
     const char *first =
-        token_kind_recovery(l->plan->kinds[token]) ? "password_recovery," : "activation,";
+        token_kind_recovery(c->l->plan->kinds[token]) ? "password_recovery," : "activation,";
 
-    return strncmp(m->lanes, first, strlen(first)) == 0;
+    return strncmp(c->leased.lanes, first, strlen(first)) == 0;
 }
 
 // True when the token counts here: it was acknowledged and came out.
@@ -55,6 +52,7 @@ static void tell_lanes_of(
 {
     const struct ledger *l = n->c->l;
     const struct line_record *line = &l->log->lines[index];
+    int64_t ageing_ns = n->c->leased.ageing_ns;
 
     *lower = *again = false;
     *young = true;
@@ -66,9 +64,9 @@ static void tell_lanes_of(
         if (l->tokens[d->token].first_line != index) {
             // A retry goes before all lanes, so a line with one says nothing about their order.
             *again = true;
-        } else if (!is_higher(&n->m, l, d->token)) {
+        } else if (!is_higher(n->c, d->token)) {
             *lower = true;
-            *young = *young && ledger_txn(l, d->token)->sent_ns + n->m.ageing_ns > line->read_ns;
+            *young = *young && ledger_txn(l, d->token)->sent_ns + ageing_ns > line->read_ns;
         }
     }
     *young = *young && *lower;
@@ -94,7 +92,7 @@ static void judge_share(const struct lanes *n)
         if (oldest == n->lower_count)
             return;
         int64_t aged_ns =
-            ledger_txn(l, n->lower_tokens[oldest])->ended_ns + n->m.ageing_ns + NS_PER_S;
+            ledger_txn(l, n->lower_tokens[oldest])->ended_ns + c->leased.ageing_ns + NS_PER_S;
         struct sight aged = check_seen(c, aged_ns, now_ns);
         tell_lanes_of(n, i, &lower, &young, &again);
         // A line counts only when all have seen that the token has aged, and no fault touches it.
@@ -165,18 +163,17 @@ void check_lanes(const struct check *c)
     size_t lines = l->log->line_count + 1;
     struct lanes n = {.c = c};
 
-    leased_read(&n.m, l->scenario);
-    if (!n.m.lanes)
+    if (!c->leased.lanes)
         return;
     n.lower_before = memory_zeroed(lines, sizeof *n.lower_before);
     n.young_before = memory_zeroed(lines, sizeof *n.young_before);
     n.lower_tokens = memory_allocate(l->plan->token_count * sizeof *n.lower_tokens);
-    n.margin = (n.m.on ? n.m.in_flight : IN_HAND) * l->scenario->collector.instances;
+    n.margin = (c->leased.on ? c->leased.in_flight : IN_HAND) * l->scenario->collector.instances;
     count_lines(&n);
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         if (!is_judged(l, t))
             continue;
-        if (is_higher(&n.m, l, t)) {
+        if (is_higher(c, t)) {
             // No other lane is above the higher one, so each line of the lower lane that went out
             // meanwhile has overtaken this token.
             judge_overtaken(&n, t);

@@ -41,13 +41,11 @@
 
 #include <math.h>
 
-#include "scenario/leased.h"
 #include "plan/names.h"
 
 // The attempts of a token, in the order in which they were read.
 struct chain {
     const struct check *c;
-    const struct leased *m;
     uint32_t token;
     const struct delivery *last; // the latest attempt so far; NULL before the first
     int errors;          // number of attempts of which the collector must know that they failed
@@ -82,7 +80,7 @@ static struct cause given_up_by(const struct chain *h, const struct delivery *d,
     int64_t read_ns = line_of(l, d)->read_ns;
     const struct process_record *p = &l->log->processes[line_of(l, d)->process];
 
-    if (check_timed_out(h->c, h->m, d, again_ns) || p->ended_ns <= again_ns)
+    if (check_timed_out(h->c, d, again_ns) || p->ended_ns <= again_ns)
         return (struct cause){CAUSE_BATCH, d->line};
     // A pause of the reader that ended shortly before the reading, by at most slack, counts, too:
     // the line may have lain unread for as long as an answer may take.
@@ -137,7 +135,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
         h->unread = unread;
     } else if (answered && finished) {
         // A token that was sent, or had failed for good, must not come again.
-        unrecorded = check_unrecorded_by(h->c, h->m, h->last, again_ns);
+        unrecorded = check_unrecorded_by(h->c, h->last, again_ns);
         if (unrecorded.kind == CAUSE_NONE)
             add_leased_again(h, METRIC_RESURRECTED, d,
                 h->last->reply == REPLY_SENT ? "it was sent" : "it had failed for good",
@@ -152,7 +150,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
                    .kind == CAUSE_NONE) {
         // Only a retry that nothing disturbed shows the delay that the collector chose.
         w->total_ns += (double)(again_ns - h->last->replied_ns);
-        w->most_ns += (double)leased_longest_delay_ns(h->m, h->errors);
+        w->most_ns += (double)leased_longest_delay_ns(&h->c->leased, h->errors);
         w->count++;
     }
     judged_add(r, METRIC_RESURRECTED, 1, unrecorded);
@@ -173,7 +171,7 @@ static void judge_first(struct result *r)
 static bool is_known_error(const struct chain *h, const struct delivery *d)
 {
     return d->reply == REPLY_TRANSIENT && d->replied_ns != 0 &&
-           check_unrecorded_by(h->c, h->m, d, CLOCK_NEVER).kind == CAUSE_NONE;
+           check_unrecorded_by(h->c, d, CLOCK_NEVER).kind == CAUSE_NONE;
 }
 
 // Adds an attempt to the chain, and judges it.
@@ -186,10 +184,10 @@ static void take_attempt(struct chain *h, const struct delivery *d, struct waits
     h->last = d;
     judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, h->unread);
     // A token counts once, however often it was tried again.
-    if (h->errors >= h->m->attempts && h->unread.kind == CAUSE_NONE && !h->over) {
+    if (h->errors >= h->c->leased.attempts && h->unread.kind == CAUSE_NONE && !h->over) {
         finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
             NAMES_TOKEN ": tried again at %.3f s, though a token is dead after %d failed attempts",
-            h->token, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->m->attempts);
+            h->token, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->c->leased.attempts);
         h->over = true;
     }
     // An error that the collector may not have recorded does not count for the limit. But
@@ -205,9 +203,10 @@ static void take_attempt(struct chain *h, const struct delivery *d, struct waits
 static bool had_its_time(const struct chain *h)
 {
     const struct ledger *l = h->c->l;
-    int64_t from_ns = h->last->replied_ns ? h->last->replied_ns
-                                          : line_of(l, h->last)->read_ns + h->m->answer_timeout_ns;
-    int64_t needed_ns = leased_longest_delay_ns(h->m, h->attempts) +
+    int64_t from_ns = h->last->replied_ns
+                          ? h->last->replied_ns
+                          : line_of(l, h->last)->read_ns + h->c->leased.answer_timeout_ns;
+    int64_t needed_ns = leased_longest_delay_ns(&h->c->leased, h->attempts) +
                         2 * l->scenario->collector.batch_timeout_ns + h->c->r->slack_ns + NS_PER_S;
 
     return timeline_free(&h->c->timeline, EVERY, from_ns, l->drain_end_ns).ns >= needed_ns;
@@ -235,10 +234,10 @@ static bool judge_record(const struct chain *h)
     if (t->outcome == OUTCOME_SENT && h->last->reply != REPLY_SENT)
         add_misrecorded(h, "the last attempt was not answered with sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply == REPLY_SENT && heard &&
-             check_unrecorded_by(h->c, h->m, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
+             check_unrecorded_by(h->c, h->last, h->c->l->drain_end_ns).kind == CAUSE_NONE)
         add_misrecorded(h, "the last attempt was sent");
     else if (t->outcome == OUTCOME_DEAD && h->last->reply != REPLY_PERMANENT &&
-             t->deliveries < (uint32_t)h->m->attempts)
+             t->deliveries < (uint32_t)h->c->leased.attempts)
         add_misrecorded(h, "it was not refused, and not tried often enough");
     else
         return true;
@@ -259,7 +258,7 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
     if (!(t->flags & TOKEN_PRESENT))
         return;
     if (judge_record(h))
-        check_attempts(h->c, h->m, h->token, first, next);
+        check_attempts(h->c, h->token, first, next);
     judged_add(r, METRIC_NEVER_RETRIED, 1, CAUSE_IS_NONE);
     if (t->outcome != OUTCOME_NONE)
         return;
@@ -301,46 +300,46 @@ static void judge_waits(struct result *r, const struct waits *w)
 // Returns how many tokens, which the collectors took from their budget earlier, may come late
 // because of what happened between two times: tokens that lay unread while the reader was away, and
 // tokens that the collectors had in hand when a fault began.
-static double late_tokens(
-    const struct check *c, const struct leased *m, int64_t from_ns, int64_t until_ns)
+static double late_tokens(const struct check *c, int64_t from_ns, int64_t until_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     int64_t away_ns = until_ns - from_ns - timeline_free(&c->timeline, EVERY, from_ns, until_ns).ns;
     double in_hand = 2.0 * s->batch_limit * s->instances; // the line in hand, and the next one
 
-    return (double)check_unread_ns(c, EVERY, from_ns, until_ns) / 1e9 * m->budget_per_s +
-           fmin((double)away_ns / 1e9 * m->budget_per_s, in_hand);
+    return (double)check_unread_ns(c, EVERY, from_ns, until_ns) / 1e9 * c->leased.budget_per_s +
+           fmin((double)away_ns / 1e9 * c->leased.budget_per_s, in_hand);
 }
 
 // Runs a token bucket with the budget's rate over the lines: each line at which it is overdrawn is
 // a case. Tokens are paid for when they are taken, and may come much later. So while tokens may be
 // late, the bucket may fill beyond the burst.
-static void judge_budget(const struct check *c, const struct leased *m)
+static void judge_budget(const struct check *c)
 {
     const struct subject_log *log = c->l->log;
-    double left = m->burst, more = 0; // more: tokens that the bucket may hold beyond the burst
+    const double per_s = c->leased.budget_per_s, burst = c->leased.burst;
+    double left = burst, more = 0; // more: tokens that the bucket may hold beyond the burst
     int64_t at_ns = log->process_count > 0 ? log->processes[0].started_ns : 0;
 
-    if (m->budget_per_s <= 0)
+    if (per_s <= 0)
         return;
     // Our own token bucket runs dry when too many tokens came in any window since it last was full.
     // The fullest window ends at a line, so looking at the lines is enough.
     for (size_t i = 0; i < log->line_count; i++) {
         const struct line_record *line = &log->lines[i];
-        double gained = (double)(line->read_ns - at_ns) / 1e9 * m->budget_per_s;
-        double late = late_tokens(c, m, at_ns, line->read_ns);
+        double gained = (double)(line->read_ns - at_ns) / 1e9 * per_s;
+        double late = late_tokens(c, at_ns, line->read_ns);
         // Late tokens come soon after what delayed them. So the room for them shrinks by what the
         // bucket gains in undisturbed time.
         more = fmax(more - fmax(gained - late, 0), 0) + late;
-        left = fmin(left + gained, m->burst + more);
+        left = fmin(left + gained, burst + more);
         at_ns = line->read_ns;
         left -= line->tokens;
         judged_add(c->r, METRIC_OVER_BUDGET, line->tokens, CAUSE_IS_NONE);
         // The reader sees a line up to slack after the collector took its tokens, so the bucket may
         // be overdrawn by what it gains in that time, and by one token.
-        if (left < -1 - (double)c->r->slack_ns / 1e9 * m->budget_per_s)
+        if (left < -1 - (double)c->r->slack_ns / 1e9 * per_s)
             finding_add(c->r, METRIC_OVER_BUDGET, "at %.3f s: %.1f more than %.4g/s allows",
-                ledger_seconds(c->l, line->read_ns), -left, m->budget_per_s);
+                ledger_seconds(c->l, line->read_ns), -left, per_s);
     }
 }
 
@@ -366,27 +365,25 @@ static void link_up(const struct ledger *l, uint32_t *first, uint32_t *next)
 void check_outcomes(const struct check *c)
 {
     const struct ledger *l = c->l;
-    struct leased m;
     struct waits waits = {0};
 
-    leased_read(&m, l->scenario);
     // The budget holds in every mode; all that follows needs the sender's answers.
-    judge_budget(c, &m);
-    if (!m.on)
+    judge_budget(c);
+    if (!c->leased.on)
         return;
     uint32_t *first FREED_BY(memory_free) = memory_allocate(l->plan->token_count * sizeof *first);
     uint32_t *next FREED_BY(memory_free) = memory_allocate(l->log->delivery_count * sizeof *next);
     link_up(l, first, next);
     c->r->values[METRIC_PENDING] = c->r->values[METRIC_REPEATED] = 0;
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        struct chain h = {.c = c, .m = &m, .token = token};
+        struct chain h = {.c = c, .token = token};
         for (uint32_t i = first[token]; i != UINT32_MAX; i = next[i])
             take_attempt(&h, &l->log->deliveries[i], &waits);
         if (h.last)
             judge_end(&h, first[token], next);
         // A token that was never read may have attempts all the same, such as one that expired.
         else
-            check_attempts(c, &m, token, UINT32_MAX, next);
+            check_attempts(c, token, UINT32_MAX, next);
     }
     judge_waits(c->r, &waits);
 }

@@ -15,7 +15,6 @@
 #include "check/inside.h"
 
 #include "plan/names.h"
-#include "scenario/leased.h"
 
 // The youngest token that a process has delivered of one lane or, without lanes, of all tokens.
 struct youngest {
@@ -177,10 +176,9 @@ void check_sequence(const struct check *c)
     struct result *r = c->r;
     const struct ledger *l = c->l;
     const struct subject_log *log = l->log;
+    bool lanes = c->leased.lanes;
     struct past *pasts FREED_BY(memory_free) = memory_zeroed(log->process_count, sizeof *pasts);
-    struct leased m;
 
-    leased_read(&m, l->scenario);
     for (size_t i = 0; i < log->process_count; i++)
         begin_order(&pasts[i], log->processes[i].started_ns);
     for (size_t i = 0; i < log->delivery_count; i++) {
@@ -201,7 +199,7 @@ void check_sequence(const struct check *c)
         // A repeated delivery is older than those around it, and is judged as duplicated. Where
         // collectors share the queue, there is no order among their tokens.
         if (l->tokens[d->token].first_line == d->line && !scenario_shares(l->scenario))
-            check_order(r, l, &p->lanes[m.lanes && token_kind_recovery(l->plan->kinds[d->token])],
-                d->token);
+            check_order(
+                r, l, &p->lanes[lanes && token_kind_recovery(l->plan->kinds[d->token])], d->token);
     }
 }

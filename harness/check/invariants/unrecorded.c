@@ -4,11 +4,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-bool check_timed_out(
-    const struct check *c, const struct leased *m, const struct delivery *d, int64_t at_ns)
+bool check_timed_out(const struct check *c, const struct delivery *d, int64_t at_ns)
 {
     return at_ns - check_written_ns(c, &c->l->log->lines[d->line]) >=
-           m->answer_timeout_ns - c->r->slack_ns;
+           c->leased.answer_timeout_ns - c->r->slack_ns;
 }
 
 // Returns how long it may take to record an answer that came at at_ns: the commit that records it
@@ -34,14 +33,13 @@ static bool ended_before_record(const struct check *c, const struct delivery *d,
     return p->ended_ns <= again_ns && left_ns <= recorded_within_ns(c, d->replied_ns) + ending_ns;
 }
 
-struct cause check_unrecorded_by(
-    const struct check *c, const struct leased *m, const struct delivery *d, int64_t again_ns)
+struct cause check_unrecorded_by(const struct check *c, const struct delivery *d, int64_t again_ns)
 {
     const struct ledger *l = c->l;
     int instance = l->log->processes[l->log->lines[d->line].process].instance;
     int64_t until_ns = clock_min(again_ns, d->replied_ns + recorded_within_ns(c, d->replied_ns));
 
-    if (ended_before_record(c, d, again_ns) || check_timed_out(c, m, d, d->replied_ns))
+    if (ended_before_record(c, d, again_ns) || check_timed_out(c, d, d->replied_ns))
         return (struct cause){CAUSE_BATCH, d->line};
     // The server itself may have lost the record since. Any of several faults may have done so; the
     // run's first fault stands for them.
