@@ -19,7 +19,6 @@
 // instances can have taken.
 #include "check/bounds.h"
 #include "check/sources/sources.h"
-#include "scenario/leased.h"
 
 // Returns by when others must have taken over what the instance had taken. A hung instance keeps
 // its tokens until its lease is over or another strike ends its session or, without a lease, until
@@ -75,14 +74,12 @@ static int64_t own_until_ns(const struct sources *s, const struct strike *k, int
 // Returns how many tokens the instances can have taken. In leased mode an instance has the lines
 // that may be in flight, and one that it has yet to write. In the other modes it may take several
 // lines at once, and nobody else knows how many, so 16 are assumed.
-static uint64_t most_tokens(const struct scenario *s, int instances)
+static uint64_t most_tokens(const struct sources *s, int instances)
 {
     const int at_once = 16;
-    struct leased m;
 
-    leased_read(&m, s);
-    return (uint64_t)instances * (uint64_t)(m.on ? 1 + m.in_flight : at_once) *
-           (uint64_t)s->collector.batch_limit;
+    return (uint64_t)instances * (uint64_t)(s->leased.on ? 1 + s->leased.in_flight : at_once) *
+           (uint64_t)s->l->scenario->collector.batch_limit;
 }
 
 void source_bequests(struct sources *s)
@@ -100,7 +97,7 @@ void source_bequests(struct sources *s)
             .until_ns = until_ns,
             .own_until_ns = own_until_ns(s, k, until_ns),
             .instance = k->instance,
-            .tokens_left = most_tokens(sc, instances),
+            .tokens_left = most_tokens(s, instances),
             .cause = {CAUSE_ADOPTION, k->cause.index}};
     }
 }

@@ -12,7 +12,6 @@
 #include "check/bounds.h"
 #include "check/lookup.h"
 #include "check/sources/sources.h"
-#include "scenario/leased.h"
 
 // Returns when the next process of the instance (EVERY: of any) started after since_ns;
 // CLOCK_NEVER: none did.
@@ -44,17 +43,6 @@ int64_t sources_bound_ns(const struct sources *s, const struct strike *k, int in
     return verb_stops_server(k->verb) ? clock_max(start_ns, bound_ns) : start_ns;
 }
 
-// Returns how many lines a process must have written, from its first fresh one on, to show that it
-// works. The first line alone proves nothing: its tokens may have been in the process's memory, as
-// may those of all lines in flight in leased mode, while its session does not work yet.
-static int lines_that_show(const struct scenario *s)
-{
-    struct leased m;
-
-    leased_read(&m, s);
-    return m.on ? m.in_flight + 1 : 2;
-}
-
 // Returns when the last of `lines` lines of the process was read, counted from the line `first` on;
 // until_ns when fewer were read by then.
 static int64_t shown_ns(
@@ -71,7 +59,10 @@ int64_t sources_back_ns(const struct sources *s, const struct strike *k, int ins
 {
     const struct ledger *l = s->l;
     int64_t back_ns = sources_bound_ns(s, k, instance);
-    int lines = lines_that_show(l->scenario);
+    // How many lines a process must have written, from its first fresh one on, to show that it
+    // works. The first line alone proves nothing: its tokens may have been in the process's memory,
+    // as may those of all lines in flight in leased mode, while its session does not work yet.
+    int lines = s->leased.on ? s->leased.in_flight + 1 : 2;
 
     // Connections that were seen to rest have looked for waiting tokens, so the instance is back.
     if (k->ready_ns > k->undone_ns)

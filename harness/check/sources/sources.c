@@ -27,6 +27,7 @@ void sources_make(struct timeline *t, const struct ledger *l)
     struct sources s = {.l = l, .timeline = t};
 
     *t = (struct timeline){0};
+    leased_read(&s.leased, l->scenario);
     strikes_make(&s);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
         sources[i](&s);

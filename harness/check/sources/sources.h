@@ -5,10 +5,12 @@
 #pragma once
 
 #include "check/timeline.h"
+#include "scenario/leased.h"
 
 // What all sources share: the ledger that they read, and the timeline that they fill.
 struct sources {
     const struct ledger *l;
+    struct leased leased;      // what the scenario sets of leases
     struct timeline *timeline; // its strikes are listed before the first source is called
 };
 
