@@ -88,9 +88,9 @@ static void mark_unread(struct check *c)
 
 void check_budget(struct check *c)
 {
+    c->spent = memory_zeroed(c->l->log->line_count, sizeof *c->spent);
     if (c->leased.budget_per_s <= 0)
         return;
-    c->spent = memory_zeroed(c->l->log->line_count, sizeof *c->spent);
     mark_near_limit(c, c->leased.budget_per_s);
     mark_emptied(c, c->leased.budget_per_s, c->leased.burst);
     mark_unread(c);

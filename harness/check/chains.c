@@ -13,8 +13,8 @@ static int64_t chain_ns(const struct check *c, int64_t slack_ns)
 {
     const struct scenario_collector *s = &c->l->scenario->collector;
     int64_t line_ns = s->capacity > 0 ? (int64_t)((double)s->batch_limit / s->capacity * 1e9) : 0;
-    int64_t token_ns =
-        c->spent ? s->batch_timeout_ns + (int64_t)(NS_PER_S / c->leased.budget_per_s) : 0;
+    double per_s = c->leased.budget_per_s;
+    int64_t token_ns = per_s > 0 ? s->batch_timeout_ns + (int64_t)(NS_PER_S / per_s) : 0;
 
     line_ns = token_ns > line_ns ? token_ns : line_ns;
     return slack_ns + clock_max(line_ns - c->r->slack_ns, 0);
@@ -35,7 +35,7 @@ static bool is_link(const struct check *c, const struct line_record *line)
     const struct scenario *s = c->l->scenario;
     bool share = s->collector.instances > 1 && scenario_shares(s);
 
-    return check_is_full(c->l, line) || (c->spent && c->spent[line - c->l->log->lines]) ||
+    return check_is_full(c->l, line) || c->spent[line - c->l->log->lines] ||
            (share && (any_away(c, line->read_ns) || any_away(c, check_written_ns(c, line))));
 }
 

@@ -16,7 +16,7 @@ struct check {
     int64_t flush_ns;     // how long a flush takes, as check_flush_ns returns it
     struct timeline timeline;
     struct stall_list stalls; // stalls longer than slack/2
-    bool *spent;              // owned; per line: the send budget was spent at it; NULL: no budget
+    bool *spent;              // owned; per line: the send budget was spent at it
     int64_t *busy_since_ns; // owned; per line: when the first line of the chain of full lines that
                             // leads to this line was read
     // Owned; per line: the latest of the times at which the oldest tokens of the lines before it

@@ -245,7 +245,7 @@ void check_behind(const struct check *c)
     if (t.capacity <= 0)
         return;
     // A collector that obeys its budget sustains no more than the budget.
-    if (c->spent)
+    if (c->leased.budget_per_s > 0)
         t.capacity = fmin(t.capacity, c->leased.budget_per_s);
     backlog_make(&t.backlog, c->l);
     list_troubles(&t);

@@ -49,13 +49,6 @@ struct early {
                           // after which no tokens waited; NO_LINE: there was none
 };
 
-// True when the send budget was spent at the line, or may have been. The collector may then have
-// written fewer tokens than waited, so that some still wait after the line.
-static bool may_be_shortened(const struct check *c, uint32_t line)
-{
-    return c->spent && c->spent[line];
-}
-
 #define NO_LINE UINT32_MAX
 
 // Fills in last_short.
@@ -73,7 +66,7 @@ static void index_short_lines(struct early *t)
         const struct line_record *line = &log->lines[i];
         t->last_short[i] = emptied[line->process];
         // After a full line, or one that the budget cut, more tokens may wait.
-        if (!check_is_full(l, line) && !may_be_shortened(t->c, i))
+        if (!check_is_full(l, line) && !t->c->spent[i])
             emptied[line->process] = i;
     }
 }
@@ -340,7 +333,7 @@ static struct cause why_early(
     const struct line_record *lines = c->l->log->lines;
 
     // With the budget spent, a collector may write what it can pay for at once.
-    if (may_be_shortened(c, index))
+    if (c->spent[index])
         return (struct cause){CAUSE_BUDGET, index};
     if (opened_by_retry(c->l, before, index))
         return (struct cause){CAUSE_BATCH, index};

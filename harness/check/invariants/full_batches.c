@@ -283,7 +283,7 @@ void check_fill(const struct check *c)
     struct fill f = {.c = c};
 
     // Tokens that others have taken, or that the budget holds back, do not wait for this collector.
-    if (!(s->collector.promises & PROMISE_FILLS) || shared || c->spent)
+    if (!(s->collector.promises & PROMISE_FILLS) || shared || c->leased.budget_per_s > 0)
         return;
     if (waits)
         spans_make(&f.txns, c->l);

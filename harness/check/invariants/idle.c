@@ -49,8 +49,8 @@ static bool is_spent(const struct idle *t)
 {
     const struct check *c = t->c;
 
-    return c->spent && ((t->line > 0 && c->spent[t->line - 1]) ||
-                           (t->line < c->l->log->line_count && c->spent[t->line]));
+    return (t->line > 0 && c->spent[t->line - 1]) ||
+           (t->line < c->l->log->line_count && c->spent[t->line]);
 }
 
 // True when a process of this instance was alive and had had the time to connect.
