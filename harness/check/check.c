@@ -58,10 +58,13 @@ void check_findings(struct result *r, const struct ledger *l, const struct check
     note_excuses(r, &c.timeline);
     r->slack_ns = check_slack_ns(l, &c.timeline);
     stall_list_make(&c.stalls, l, in->reader_stalls, &c.timeline, r->slack_ns / 2);
+    if (l->scenario->collector.promises & PROMISE_WAITS_FOR_WRITERS)
+        spans_make(&c.txns, l);
     check_budget(&c);
     check_chains(&c);
     for (size_t i = 0; i < sizeof judges / sizeof *judges; i++)
         judges[i](&c);
+    free(c.txns.items);
     free(c.spent);
     free(c.busy_since_ns);
     free(c.overtaken_ns);

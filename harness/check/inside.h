@@ -16,6 +16,8 @@ struct check {
     int64_t flush_ns;     // how long a flush takes, as check_flush_ns returns it
     struct timeline timeline;
     struct stall_list stalls; // stalls longer than slack/2
+    struct spans txns;        // all transactions that were sent, for a subject that waits for open
+                              // writers; empty for any other
     bool *spent;              // owned; per line: the send budget was spent at it
     int64_t *busy_since_ns; // owned; per line: when the first line of the chain of full lines that
                             // leads to this line was read
@@ -243,6 +245,10 @@ void check_lanes(const struct check *c);
 // --- late.c ------------------------------------------------------------------------
 
 void check_late(const struct check *c);
+
+// Returns since when a token waits: from its acknowledgement or, for a subject that waits for
+// writers, from the end of the last older transaction that was still open then.
+int64_t check_waits_since_ns(const struct check *c, uint32_t token);
 
 // --- leak.c -------------------------------------------------------------------------
 

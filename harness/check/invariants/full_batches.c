@@ -24,8 +24,7 @@ struct lane {
 
 struct fill {
     const struct check *c;
-    struct spans txns; // all transactions that were sent
-    uint32_t *order;   // owned; the tokens that came out, sorted by the time since when they waited
+    uint32_t *order; // owned; the tokens that came out, sorted by the time since when they waited
     size_t count, next; // next: index in `order` of the first token not yet looked at
     struct lane lanes[2];
 };
@@ -36,31 +35,22 @@ static int lane_of(const struct fill *f, uint32_t token)
     return f->c->leased.lanes && token_kind_recovery(f->c->l->plan->kinds[token]);
 }
 
-// Returns since when a token waits: from its acknowledgement or, for a subject that waits for
-// writers, from the end of the last older transaction that was still open then.
-static int64_t waits_since_ns(const struct fill *f, uint32_t token)
+// True when the token waited from check_waits_since_ns until its line was read. A token that ever
+// changed does not count, because nobody promises when it goes out.
+static bool waited(const struct check *c, uint32_t token)
 {
-    int64_t ack_ns = ledger_txn(f->c->l, token)->ended_ns;
-    bool waits = f->c->l->scenario->collector.promises & PROMISE_WAITS_FOR_WRITERS;
-
-    return waits ? clock_max(ack_ns, spans_latest_end(&f->txns, ack_ns)) : ack_ns;
-}
-
-// True when the token waited from waits_since_ns until its line was read. A token that ever changed
-// does not count, because nobody promises when it goes out.
-static bool waited(const struct fill *f, uint32_t token)
-{
-    const struct ledger *l = f->c->l;
+    const struct ledger *l = c->l;
     int64_t read_ns = ledger_read_ns(l, token);
 
     return ledger_txn(l, token)->outcome == TXN_COMMITTED && read_ns != CLOCK_NEVER &&
-           waits_since_ns(f, token) <= read_ns && ledger_changed_ns(l, token) == CLOCK_NEVER;
+           check_waits_since_ns(c, token) <= read_ns && ledger_changed_ns(l, token) == CLOCK_NEVER;
 }
 
 static int by_wait(const void *a, const void *b, void *fill)
 {
-    int64_t x = waits_since_ns(fill, *(const uint32_t *)a);
-    int64_t y = waits_since_ns(fill, *(const uint32_t *)b);
+    const struct check *c = ((const struct fill *)fill)->c;
+    int64_t x = check_waits_since_ns(c, *(const uint32_t *)a);
+    int64_t y = check_waits_since_ns(c, *(const uint32_t *)b);
 
     return (x > y) - (x < y);
 }
@@ -73,7 +63,7 @@ static void list_tokens(struct fill *f)
 
     f->order = memory_zeroed(l->plan->token_count, sizeof *f->order);
     for (uint32_t token = 0; token < l->plan->token_count; token++) {
-        if (!waited(f, token))
+        if (!waited(f->c, token))
             continue;
         f->order[f->count++] = token;
         // The plan's order is nearly always that of the acknowledgements, and sorting millions
@@ -127,7 +117,7 @@ static void add_arrived_tokens(struct fill *f, int64_t until_ns)
     for (; f->next < f->count; f->next++) {
         uint32_t token = f->order[f->next];
         struct lane *lane = &f->lanes[lane_of(f, token)];
-        int64_t since_ns = waits_since_ns(f, token);
+        int64_t since_ns = check_waits_since_ns(f->c, token);
         if (since_ns > until_ns)
             return;
         // When further tokens come to a full batch, its time does not begin anew.
@@ -145,7 +135,7 @@ static void remove_line_tokens(struct fill *f, uint32_t index)
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
         if (d->token < l->plan->token_count && d->flags == 0 &&
-            l->tokens[d->token].first_line == index && waited(f, d->token))
+            l->tokens[d->token].first_line == index && waited(f->c, d->token))
             f->lanes[lane_of(f, d->token)].count--;
     }
     // The tokens that are left may make a full batch, too; its time begins now.
@@ -214,7 +204,7 @@ static uint32_t find_left_token(struct fill *f, uint32_t index, int64_t shown_ns
     // The tokens before `next` are all in this line or in earlier ones.
     while (f->next < f->count && l->tokens[f->order[f->next]].first_line <= index)
         f->next++;
-    return f->next < f->count && waits_since_ns(f, f->order[f->next]) <= shown_ns
+    return f->next < f->count && check_waits_since_ns(f->c, f->order[f->next]) <= shown_ns
                ? f->order[f->next]
                : NO_TOKEN;
 }
@@ -238,7 +228,7 @@ static void judge_short(struct fill *f, uint32_t index, int64_t shown_ns)
         "pid %d, read at %.3f s: %u %s, limit %d, but %s had waited since %.3f s",
         (int)c->l->log->processes[line->process].pid, ledger_seconds(c->l, line->read_ns),
         line->tokens, NOUN(line->tokens, "token", "tokens"), c->l->scenario->collector.batch_limit,
-        login, ledger_seconds(c->l, waits_since_ns(f, token)));
+        login, ledger_seconds(c->l, check_waits_since_ns(c, token)));
     finding_add_faults(c->r, METRIC_UNDERFULL, c->l, line->read_ns);
 }
 
@@ -278,15 +268,12 @@ static void check_short(struct fill *f)
 void check_fill(const struct check *c)
 {
     const struct scenario *s = c->l->scenario;
-    bool waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS;
     bool shared = s->collector.instances > 1 && scenario_shares(s);
     struct fill f = {.c = c};
 
     // Tokens that others have taken, or that the budget holds back, do not wait for this collector.
     if (!(s->collector.promises & PROMISE_FILLS) || shared || c->leased.budget_per_s > 0)
         return;
-    if (waits)
-        spans_make(&f.txns, c->l);
     bool full = shows_full(c), any_short = shows_short(&f);
     // A run that can show neither case needs no list.
     if (full || any_short)
@@ -295,6 +282,5 @@ void check_fill(const struct check *c)
         check_full(&f);
     if (any_short)
         check_short(&f);
-    free(f.txns.items);
     free(f.order);
 }

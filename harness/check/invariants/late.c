@@ -28,21 +28,13 @@
 #include "check/lookup.h"
 #include "plan/names.h"
 
-struct late {
-    const struct check *c;
-    bool waits;        // the subject waits for open writers
-    struct spans txns; // all transactions that were sent; empty unless `waits`
-};
-
 // --- one token --------------------------------------------------------------------
 
-// Returns when a token's clock starts: at its acknowledgement. For a subject that waits for
-// writers, it starts when the last older transaction that was still open then has ended.
-static int64_t starts_ns(const struct late *t, const struct txn_record *txn)
+int64_t check_waits_since_ns(const struct check *c, uint32_t token)
 {
-    int64_t visible_ns = t->waits ? spans_latest_end(&t->txns, txn->ended_ns) : txn->ended_ns;
-    // The collector's start is not timed: the clock of earlier tokens starts with the load.
-    return clock_max(visible_ns, t->c->l->start_ns);
+    int64_t ack_ns = ledger_txn(c->l, token)->ended_ns;
+
+    return clock_max(ack_ns, spans_latest_end(&c->txns, ack_ns));
 }
 
 // Returns the cause that excuses a late token; CAUSE_NONE: nothing does. The cause must explain all
@@ -71,9 +63,8 @@ struct lateness {
 // Decides whether a token whose clock starts at start_ns, and which first came in line `index`, is
 // late. It is not late when it came in time, when it would have come in time without the faults, or
 // when a cause excuses it.
-static struct lateness lateness_since(const struct late *t, uint32_t index, int64_t start_ns)
+static struct lateness lateness_since(const struct check *c, uint32_t index, int64_t start_ns)
 {
-    const struct check *c = t->c;
     const struct ledger *l = c->l;
     const struct line_record *line = &l->log->lines[index];
     int instance = l->log->processes[line->process].instance;
@@ -168,15 +159,14 @@ static struct bequest *second_bequest(
 // Decides whether a token is late. Before the token was late, a fault may have hit the collector
 // that had taken it. Then others had to write it within a bounded time. Each token may take this
 // time once, or twice where the instance that took it over may have been struck, too.
-static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t start_ns)
+static struct lateness lateness_of(const struct check *c, uint32_t token, int64_t start_ns)
 {
-    const struct check *c = t->c;
     uint32_t index = c->l->tokens[token].first_line;
     int64_t read_ns = c->l->log->lines[index].read_ns;
     // A strike's time is noted before its blow, so the struck instance may still have taken a token
     // whose COMMIT was sent up to the slack later.
     int64_t from_ns = ledger_txn(c->l, token)->commit_ns - c->r->slack_ns;
-    struct lateness late = lateness_since(t, index, start_ns);
+    struct lateness late = lateness_since(c, index, start_ns);
     struct bequest *b = NULL;
 
     // A bequest explains the token only if its strike came before the token was late.
@@ -198,10 +188,10 @@ static struct lateness lateness_of(const struct late *t, uint32_t token, int64_t
 }
 
 // Judges one token. A token that was not committed or never came out is not judged here.
-static void check_token(const struct late *t, uint32_t token)
+static void check_token(const struct check *c, uint32_t token)
 {
-    struct result *r = t->c->r;
-    const struct ledger *l = t->c->l;
+    struct result *r = c->r;
+    const struct ledger *l = c->l;
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
     char login[NAMES_MAX];
@@ -210,8 +200,9 @@ static void check_token(const struct late *t, uint32_t token)
     if (txn->outcome != TXN_COMMITTED || read_ns == CLOCK_NEVER ||
         ledger_changed_ns(l, token) < read_ns)
         return;
-    int64_t start_ns = starts_ns(t, txn);
-    struct lateness late = lateness_of(t, token, start_ns);
+    // The collector's start is not timed: the clock of earlier tokens starts with the load.
+    int64_t start_ns = clock_max(check_waits_since_ns(c, token), l->start_ns);
+    struct lateness late = lateness_of(c, token, start_ns);
     judged_add(r, METRIC_LATE, 1, late.cause);
     if (!late.found)
         return;
@@ -229,12 +220,6 @@ static void check_token(const struct late *t, uint32_t token)
 
 void check_late(const struct check *c)
 {
-    const struct scenario *s = c->l->scenario;
-    struct late t = {.c = c, .waits = s->collector.promises & PROMISE_WAITS_FOR_WRITERS};
-
-    if (t.waits)
-        spans_make(&t.txns, c->l);
     for (uint32_t token = 0; token < c->l->plan->token_count; token++)
-        check_token(&t, token);
-    free(t.txns.items);
+        check_token(c, token);
 }
