@@ -25,39 +25,16 @@ bool check_generator_excused(const struct ledger *l, int64_t intended_ns)
     return false;
 }
 
-static bool is_closed(const struct ledger *l, size_t phase)
-{
-    return l->scenario->load[phase].closed;
-}
-
 // Records how late each insert was sent, where only the generator can be to blame. An insert of a
 // backlog or of a closed loop has no planned time, so it cannot be late.
 static void record_lags(struct result *r, const struct ledger *l)
 {
     for (size_t i = 0; i < l->plan->txn_count; i++) {
-        int64_t intended_ns = l->start_ns + l->plan->txns[i].at_ns;
-        if (l->txns[i].sent_ns && !(l->plan->txns[i].flags & TXN_BACKLOG) &&
-            !is_closed(l, l->plan->txns[i].phase) && !check_generator_excused(l, intended_ns))
+        const struct plan_txn *planned = &l->plan->txns[i];
+        int64_t intended_ns = l->start_ns + planned->at_ns;
+        if (l->txns[i].sent_ns && !(planned->flags & TXN_BACKLOG) &&
+            !l->scenario->load[planned->phase].closed && !check_generator_excused(l, intended_ns))
             histogram_record(&r->lag, l->txns[i].sent_ns - intended_ns);
-    }
-}
-
-// Records each token's latency, since its intended insert and since its acknowledgement.
-static void record_latencies(struct result *r, const struct ledger *l)
-{
-    for (uint32_t t = 0; t < l->plan->token_count; t++) {
-        const struct txn_record *txn = ledger_txn(l, t);
-        int64_t read_ns = ledger_read_ns(l, t);
-        // A token that waited for the collector's start says nothing about its speed.
-        if (read_ns == CLOCK_NEVER || txn->sent_ns == 0 || ledger_is_backlog(l, t))
-            continue;
-        // A closed loop has no intended times, so no latency can be counted from them.
-        if (stages_measurable(l, t))
-            histogram_record(&r->from_intended, read_ns - ledger_intended_ns(l, t));
-        // When the line was read before the acknowledgement arrived, the latency is zero.
-        if (txn->outcome == TXN_COMMITTED)
-            histogram_record(
-                &r->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
     }
 }
 
@@ -156,7 +133,7 @@ static void put_rates(struct result *r, const struct ledger *l, const struct che
     bool closed = false;
 
     for (size_t i = 0; i < l->scenario->load_count; i++)
-        closed = closed || is_closed(l, i);
+        closed = closed || l->scenario->load[i].closed;
     // A closed loop offers whatever its connections can take, so it has no rate of its own.
     if (!closed)
         r->values[METRIC_RATE_OFFERED] = per_second(
@@ -211,7 +188,8 @@ static void put_processes(struct result *r, const struct ledger *l)
 void check_figures(struct result *r, const struct ledger *l, const struct check_input *in)
 {
     record_lags(r, l);
-    record_latencies(r, l);
+    for (uint32_t token = 0; token < l->plan->token_count; token++)
+        stages_record_latencies(l, token, &r->from_intended, &r->from_commit);
     put_latencies(r, METRIC_LATENCY_P50, &r->from_intended);
     put_latencies(r, METRIC_COMMIT_LATENCY_P50, &r->from_commit);
     put_rates(r, l, in);

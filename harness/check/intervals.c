@@ -60,19 +60,6 @@ static void count_tokens(struct steps *s, const struct ledger *l)
     }
 }
 
-// Records the latencies of a delivered token, unless it waited before any collector ran.
-static void record_interval_latencies(
-    const struct interval *i, const struct ledger *l, uint32_t token)
-{
-    const struct txn_record *txn = ledger_txn(l, token);
-    int64_t read_ns = ledger_read_ns(l, token);
-
-    if (stages_measurable(l, token))
-        histogram_record(i->from_intended, read_ns - ledger_intended_ns(l, token));
-    if (txn->outcome == TXN_COMMITTED && !ledger_is_backlog(l, token))
-        histogram_record(i->from_commit, read_ns > txn->ended_ns ? read_ns - txn->ended_ns : 0);
-}
-
 // Adds the stages of a token to the sums, if they can be measured.
 static void add_stages(
     struct stage_times *sums, const struct ledger *l, uint32_t token, int64_t fire_ns)
@@ -103,7 +90,7 @@ static void add_interval_line(struct interval *i, const struct ledger *l, uint32
             l->tokens[token].first_line != index)
             continue;
         i->delivered++;
-        record_interval_latencies(i, l, token);
+        stages_record_latencies(l, token, i->from_intended, i->from_commit);
         add_stages(&i->stages, l, token, fire_ns);
     }
 }
@@ -160,7 +147,7 @@ static void add_interval_phase(
         if (l->tokens[*token].deliveries == 0)
             continue;
         i->delivered++;
-        record_interval_latencies(i, l, *token);
+        stages_record_latencies(l, *token, i->from_intended, i->from_commit);
     }
 }
 

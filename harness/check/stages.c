@@ -9,6 +9,20 @@ bool stages_measurable(const struct ledger *l, uint32_t token)
            !ledger_is_closed_loop(l, token) && !ledger_is_backlog(l, token);
 }
 
+void stages_record_latencies(const struct ledger *l, uint32_t token,
+    struct histogram *from_intended, struct histogram *from_commit)
+{
+    const struct txn_record *txn = ledger_txn(l, token);
+    int64_t read_ns = ledger_read_ns(l, token);
+
+    if (stages_measurable(l, token))
+        histogram_record(from_intended, read_ns - ledger_intended_ns(l, token));
+    // A line may be read before the acknowledgement arrives. The latency is then negative, and the
+    // histogram counts it as 0.
+    if (txn->outcome == TXN_COMMITTED && read_ns != CLOCK_NEVER && !ledger_is_backlog(l, token))
+        histogram_record(from_commit, read_ns - txn->ended_ns);
+}
+
 // True for a valid delivery of a token that the plan has.
 static bool is_of_plan(const struct ledger *l, const struct delivery *d)
 {

@@ -63,3 +63,9 @@ struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fir
 // sent and delivered, has an intended time, which a closed loop does not give, and did not wait for
 // the collector's start.
 bool stages_measurable(const struct ledger *l, uint32_t token);
+
+// Records how long a token took to come out for the first time: since its intended insert, if that
+// can be measured, and since its acknowledgement. A token of the backlog waited for the collector's
+// start, which says nothing about the collector's speed, so it is left out.
+void stages_record_latencies(const struct ledger *l, uint32_t token,
+    struct histogram *from_intended, struct histogram *from_commit);
