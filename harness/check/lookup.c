@@ -1,5 +1,7 @@
 #include "check/lookup.h"
 
+#include <math.h>
+
 size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t at_ns)
 {
     size_t low = 0, high = count;
@@ -13,6 +15,23 @@ size_t lookup_after(const int64_t *times_ns, size_t count, size_t size, int64_t 
             high = mid;
     }
     return low;
+}
+
+double lookup_highest_rate(const struct scenario *s, int64_t from_ns, int64_t until_ns)
+{
+    int64_t begin_ns = 0;
+    double highest = 0;
+
+    for (size_t i = 0; i < s->load_count && begin_ns <= until_ns; i++) {
+        const struct load_phase *phase = &s->load[i];
+        begin_ns += phase->for_ns; // of the next phase
+        if (begin_ns <= from_ns)
+            continue;
+        if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
+            return INFINITY;
+        highest = fmax(highest, fmax(phase->rate_from, phase->rate_to));
+    }
+    return highest;
 }
 
 void spans_index(struct spans *s)

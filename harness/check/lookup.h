@@ -1,5 +1,5 @@
-// Lookups for the checks of time: what comes first after a time, which transactions were open, and
-// which lines are full or fresh.
+// Lookups for the checks of time: what comes first after a time, how fast the load is, which
+// transactions were open, and which lines are full or fresh.
 #pragma once
 
 #include "ledger/ledger.h"
@@ -20,6 +20,10 @@ static inline size_t line_after(const struct subject_log *log, int64_t at_ns)
 {
     return FIRST_AFTER(log->lines, log->line_count, read_ns, at_ns);
 }
+
+// Returns the highest rate of the load between two times, which count from its beginning; INFINITY
+// where a phase has no rate of its own, because it is a closed loop or a recording.
+double lookup_highest_rate(const struct scenario *s, int64_t from_ns, int64_t until_ns);
 
 // The time in which a transaction was open, or an announcement was on its way.
 struct txn_span {

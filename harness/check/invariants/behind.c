@@ -131,26 +131,6 @@ static void judge_phase_growth(
 
 // --- the backlog stays ------------------------------------------------------------
 
-// Returns the highest rate of the load between two times; INFINITY where a phase has no rate, as in
-// judge_phase_growth.
-static double highest_rate(const struct ledger *l, int64_t from_ns, int64_t until_ns)
-{
-    int64_t begin_ns = l->start_ns;
-    double highest = 0;
-
-    for (size_t i = 0; i < l->scenario->load_count && begin_ns <= until_ns; i++) {
-        const struct load_phase *phase = &l->scenario->load[i];
-        int64_t end_ns = begin_ns + phase->for_ns;
-        begin_ns = end_ns; // of the next phase
-        if (end_ns <= from_ns)
-            continue;
-        if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
-            return INFINITY;
-        highest = fmax(highest, fmax(phase->rate_from, phase->rate_to));
-    }
-    return highest;
-}
-
 // Returns when the backlog that a fault left must be gone while tokens come at this rate: after
 // recovery_limit and twice the time that the spare capacity needs for the `waiting` tokens.
 static int64_t gone_by_ns(
@@ -171,15 +151,15 @@ static void check_left_over(const struct behind *t, const struct trouble *troubl
     const struct backlog *b = &t->backlog;
     double timeout_s = (double)(s->collector.batch_timeout_ns + c->r->slack_ns) / 1e9;
     size_t first = backlog_step(b, trouble->until_ns);
-    double rate = -1, next = highest_rate(c->l, trouble->until_ns, trouble->until_ns);
-    int64_t due_ns = 0;
+    int64_t start_ns = c->l->start_ns, over_ns = trouble->until_ns - start_ns, due_ns = 0;
+    double rate = -1, next = lookup_highest_rate(s, over_ns, over_ns);
 
     // A later phase with a higher rate makes the backlog last longer, perhaps into yet another
     // phase.
     while (next > rate && next <= load_most * t->capacity) {
         rate = next;
         due_ns = gone_by_ns(t, trouble, rate, b->waiting[first]);
-        next = highest_rate(c->l, trouble->until_ns, due_ns);
+        next = lookup_highest_rate(s, over_ns, due_ns - start_ns);
     }
     double usual = 2.0 * s->collector.batch_limit + 2 * rate * timeout_s;
     // next > rate: the loop stopped at a phase that is too fast to be judged. A backlog that may

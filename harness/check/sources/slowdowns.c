@@ -4,8 +4,7 @@
 // The fault decides what a step is: a round trip when the network is delayed, the transfer of
 // one batch at 1 kB a token when the network is throttled, a flush when the disk is slow. A network
 // that passes less than twice what the load needs counts as one that stops the subject.
-#include <math.h>
-
+#include "check/lookup.h"
 #include "check/sources/sources.h"
 
 static const int steps =
@@ -15,20 +14,6 @@ static const int64_t piece_ns = 100 * NS_PER_US; // the proxy needs this to wake
 
 static const double token_bytes = 1000; // of one token on the wire: announcement, row, confirmation
 
-// Returns the highest rate of the load; INFINITY where a phase has no rate of its own.
-static double highest_load_rate(const struct scenario *s)
-{
-    double highest = 0;
-
-    for (size_t i = 0; i < s->load_count; i++) {
-        const struct load_phase *phase = &s->load[i];
-        if (phase->closed || phase->arrivals == ARRIVALS_TRACE)
-            return INFINITY;
-        highest = fmax(highest, fmax(phase->rate_from, phase->rate_to));
-    }
-    return highest;
-}
-
 // Returns by how much a network that passes only `rate` bytes a second delays each answer: the time
 // to transfer one full batch and one token more. 0: unknown, because the rate is less than twice
 // what the load needs, and a backlog may grow.
@@ -36,7 +21,7 @@ static int64_t throttle_delay_ns(const struct scenario *s, double rate)
 {
     double line_bytes = token_bytes * (1 + s->collector.batch_limit);
 
-    if (rate < 2 * token_bytes * highest_load_rate(s))
+    if (rate < 2 * token_bytes * lookup_highest_rate(s, 0, CLOCK_NEVER))
         return 0;
     return (int64_t)(line_bytes / rate * NS_PER_S);
 }
