@@ -11,8 +11,7 @@ static const int64_t restart_ns = 100 * NS_PER_MS; // until an ended process is 
 static int64_t excused_until_ns(const struct scenario *s, const struct plan_fault *f)
 {
     const struct fault_spec *spec = &s->faults[f->spec];
-    bool hits_one =
-        s->collector.instances > 1 && (spec->verb->params & PARAM_INSTANCE) && spec->instance >= 0;
+    bool hits_one = strike_instance(s, spec) != EVERY;
     bool ends_process = spec->verb->ends == ENDS_PROCESSES;
     int64_t back_ns = bounds_return_ns(s, spec->verb);
 

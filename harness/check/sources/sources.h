@@ -21,6 +21,9 @@ struct sources {
 // Not a fault of the load alone, nor one that only burdens the server.
 bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f);
 
+// Returns the instance that the fault hits; EVERY when it hits all, or when there is only one.
+int strike_instance(const struct scenario *s, const struct fault_spec *f);
+
 // True when the instances take turns, and another goes on in the place of the struck one. Then only
 // the takeover excuses time.
 bool strike_is_taken_over(const struct sources *s, const struct strike *k);

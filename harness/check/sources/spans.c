@@ -6,9 +6,8 @@
 // turn.
 bool strike_is_taken_over(const struct sources *s, const struct strike *k)
 {
-    bool unread = k->verb->hits == HITS_READER && k->verb->ends == ENDS_NOTHING;
-
-    return k->instance != EVERY && !scenario_shares(s->l->scenario) && !unread;
+    return k->instance != EVERY && !scenario_shares(s->l->scenario) &&
+           k->cause.kind != CAUSE_READER;
 }
 
 bool strike_slows_reader(const struct strike *k)

@@ -22,23 +22,11 @@ bool strike_is_made_by(const struct scenario *s, const struct fault_spec *f)
     return v->does == STOPS || v->does == SLOWS || (v->does == HOLDS_UP && waits);
 }
 
-// True for a fault that keeps the reader away or slows it, and leaves the collector alive.
-static bool hits_reader_only(const struct verb *v)
-{
-    return v->hits == HITS_READER && v->ends == ENDS_NOTHING;
-}
-
-// Returns the instance that the fault hits; EVERY when it hits all, or when there is only one.
-static int instance_of(const struct scenario *s, const struct fault_spec *f)
+int strike_instance(const struct scenario *s, const struct fault_spec *f)
 {
     bool one = (f->verb->params & PARAM_INSTANCE) && f->instance >= 0;
 
     return one && s->collector.instances > 1 ? f->instance : EVERY;
-}
-
-static void add_strike(struct sources *s, struct strike strike)
-{
-    s->timeline->strikes[s->timeline->strike_count++] = strike;
 }
 
 // True when the harness, in the role of the sender that had this delivery, died.
@@ -94,7 +82,7 @@ static bool is_for_good(const struct ledger *l, const struct fault_record *f)
 {
     return f->spec->for_ns == FOR_REST ||
            (!l->scenario->collector.restart && f->spec->verb->ends == ENDS_PROCESSES &&
-               has_process_ended(l, instance_of(l->scenario, f->spec), f->began_ns));
+               has_process_ended(l, strike_instance(l->scenario, f->spec), f->began_ns));
 }
 
 // Fills in bound_ns and back_ns. If the strike hit several instances that share the work, it is
@@ -118,32 +106,35 @@ static void fill_in_return(const struct sources *s, struct strike *k)
 void strikes_make(struct sources *s)
 {
     const struct ledger *l = s->l;
+    struct timeline *t = s->timeline;
     size_t most = l->fault_count;
 
     for (size_t i = 0; i < l->log->delivery_count; i++)
         most += is_death(&l->log->deliveries[i]);
-    s->timeline->strikes = memory_zeroed(most, sizeof *s->timeline->strikes);
+    t->strikes = memory_zeroed(most, sizeof *t->strikes);
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
+        const struct verb *v = f->spec->verb;
+        // The fault keeps the reader away or slows it, and leaves the collector alive.
+        bool reader_only = v->hits == HITS_READER && v->ends == ENDS_NOTHING;
         // A fault that was left out, or still sought its victim at the end, struck nobody.
         if (f->began_ns && strike_is_made_by(l->scenario, f->spec))
-            add_strike(
-                s, (struct strike){.struck_ns = f->began_ns,
-                       .undone_ns = f->ended_ns,
-                       .ready_ns = f->ready_ns,
-                       .instance = instance_of(l->scenario, f->spec),
-                       .verb = f->spec->verb,
-                       .for_good = is_for_good(l, f),
-                       .cause = {hits_reader_only(f->spec->verb) ? CAUSE_READER : CAUSE_FAULT, i}});
+            t->strikes[t->strike_count++] = (struct strike){.struck_ns = f->began_ns,
+                .undone_ns = f->ended_ns,
+                .ready_ns = f->ready_ns,
+                .instance = strike_instance(l->scenario, f->spec),
+                .verb = v,
+                .for_good = is_for_good(l, f),
+                .cause = {reader_only ? CAUSE_READER : CAUSE_FAULT, i}};
     }
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         if (is_death(&l->log->deliveries[i]))
-            add_strike(s, death_of(l, &l->log->deliveries[i]));
+            t->strikes[t->strike_count++] = death_of(l, &l->log->deliveries[i]);
     }
-    qsort(s->timeline->strikes, s->timeline->strike_count, sizeof *s->timeline->strikes, by_strike);
-    for (size_t i = 0; i < s->timeline->strike_count; i++)
-        fill_in_return(s, &s->timeline->strikes[i]);
+    qsort(t->strikes, t->strike_count, sizeof *t->strikes, by_strike);
+    for (size_t i = 0; i < t->strike_count; i++)
+        fill_in_return(s, &t->strikes[i]);
     // The time of a takeover depends on when the others are back, so it comes in a second pass.
-    for (size_t i = 0; i < s->timeline->strike_count; i++)
-        s->timeline->strikes[i].others_ns = sources_others_ns(s, &s->timeline->strikes[i]);
+    for (size_t i = 0; i < t->strike_count; i++)
+        t->strikes[i].others_ns = sources_others_ns(s, &t->strikes[i]);
 }
