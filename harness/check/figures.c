@@ -61,8 +61,7 @@ static void put_outcome_latencies(struct result *r, const struct ledger *l)
     for (size_t i = 0; i < l->log->delivery_count; i++) {
         const struct delivery *d = &l->log->deliveries[i];
         bool final = d->reply == REPLY_SENT || d->reply == REPLY_PERMANENT;
-        if (final && d->flags == 0 && d->replied_ns != 0 && d->token < l->plan->token_count &&
-            stages_measurable(l, d->token))
+        if (final && d->replied_ns != 0 && check_delivers(l, d) && stages_measurable(l, d->token))
             histogram_record(&h, d->replied_ns - ledger_intended_ns(l, d->token));
     }
     if (h.total > 0) {

@@ -1,5 +1,7 @@
 #include "check/intervals.h"
 
+#include "check/lookup.h"
+
 static const int64_t highest_ns = 60 * NS_PER_S; // a longer latency makes the histogram grow
 
 struct counts {
@@ -74,9 +76,9 @@ static void add_stages(
 }
 
 // Counts a line in its step, if it is whole, with the tokens that it delivers for the first time.
-static void add_interval_line(struct interval *i, const struct ledger *l, uint32_t index)
+static void add_interval_line(
+    struct interval *i, const struct ledger *l, const struct line_record *line)
 {
-    const struct line_record *line = &l->log->lines[index];
     enum fired_by ignored;
     int64_t fire_ns = stages_fire_ns(l, line, &ignored);
 
@@ -85,13 +87,11 @@ static void add_interval_line(struct interval *i, const struct ledger *l, uint32
     i->lines++;
     for (uint32_t d = 0; d < line->tokens; d++) {
         const struct delivery *delivery = &l->log->deliveries[line->first_delivery + d];
-        uint32_t token = delivery->token;
-        if (delivery->flags || token >= l->plan->token_count ||
-            l->tokens[token].first_line != index)
+        if (!check_delivers_first(l, delivery))
             continue;
         i->delivered++;
-        stages_record_latencies(l, token, i->from_intended, i->from_commit);
-        add_stages(&i->stages, l, token, fire_ns);
+        stages_record_latencies(l, delivery->token, i->from_intended, i->from_commit);
+        add_stages(&i->stages, l, delivery->token, fire_ns);
     }
 }
 
@@ -128,7 +128,7 @@ void intervals_each_step(const struct ledger *l, int64_t step_ns, intervals_use 
         // Lines are in the order in which they were read.
         for (; line < l->log->line_count && step_of(&s, l, l->log->lines[line].read_ns) == step;
              line++)
-            add_interval_line(&i, l, (uint32_t)line);
+            add_interval_line(&i, l, &l->log->lines[line]);
         use(arg, &i);
     }
     free(s.counts);

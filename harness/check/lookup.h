@@ -52,6 +52,18 @@ static inline bool check_is_full(const struct ledger *l, const struct line_recor
            line->tokens >= (uint32_t)l->scenario->collector.batch_limit;
 }
 
+// True when this is a valid delivery of a token that the plan has.
+static inline bool check_delivers(const struct ledger *l, const struct delivery *d)
+{
+    return d->flags == 0 && d->token < l->plan->token_count;
+}
+
+// True when this is also the token's first one.
+static inline bool check_delivers_first(const struct ledger *l, const struct delivery *d)
+{
+    return check_delivers(l, d) && l->tokens[d->token].first_line == d->line;
+}
+
 // Returns until when a line awaited answers: until each of its tokens had its answer or had waited
 // for the answer timeout, or the process ended.
 int64_t line_answered_ns(

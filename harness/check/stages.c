@@ -1,5 +1,7 @@
 #include "check/stages.h"
 
+#include "check/lookup.h"
+
 // How much earlier than the timeout the collector's timer may fire by our clock.
 static const int64_t tolerance_ns = 2 * NS_PER_MS;
 
@@ -23,12 +25,6 @@ void stages_record_latencies(const struct ledger *l, uint32_t token,
         histogram_record(from_commit, read_ns - txn->ended_ns);
 }
 
-// True for a valid delivery of a token that the plan has.
-static bool is_of_plan(const struct ledger *l, const struct delivery *d)
-{
-    return d->flags == 0 && d->token < l->plan->token_count;
-}
-
 int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, enum fired_by *why)
 {
     int64_t first_ns = CLOCK_NEVER, last_ns = 0;
@@ -37,7 +33,7 @@ int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, e
 
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        if (!is_of_plan(l, d))
+        if (!check_delivers(l, d))
             continue;
         int64_t ack_ns = ledger_txn(l, d->token)->ended_ns;
         first_ns = clock_min(first_ns, ack_ns);
@@ -179,17 +175,15 @@ static void record_stage(struct stages *s, const struct ledger *l, uint32_t toke
 
 // Records the size of a whole line, and the stages of each token that came with it for the first
 // time.
-static void add_stage_line(struct stages *s, const struct ledger *l, uint32_t index)
+static void add_stage_line(struct stages *s, const struct ledger *l, const struct line_record *line)
 {
-    const struct line_record *line = &l->log->lines[index];
     enum fired_by why;
     int64_t fire_ns = stages_fire_ns(l, line, &why);
 
     histogram_record(&s->sizes, line->tokens);
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        if (is_of_plan(l, d) && l->tokens[d->token].first_line == index &&
-            stages_measurable(l, d->token))
+        if (check_delivers_first(l, d) && stages_measurable(l, d->token))
             record_stage(s, l, d->token, fire_ns);
     }
 }
@@ -210,7 +204,7 @@ void stages_make(struct stages *s, const struct ledger *l)
         if (l->log->lines[i].state != LINE_WHOLE)
             continue;
         s->fired[whys[i]]++;
-        add_stage_line(s, l, (uint32_t)i);
+        add_stage_line(s, l, &l->log->lines[i]);
     }
 }
 

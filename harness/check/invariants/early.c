@@ -74,30 +74,25 @@ static void index_short_lines(struct early *t)
 // True when the line is to be judged. It must hold the first delivery of a token: a repeated
 // delivery is judged as duplicated, and an unplanned one as a phantom. It must hold no forged
 // delivery, because such a line may be a part of a longer one.
-static bool has_news(const struct ledger *l, uint32_t index)
+static bool has_news(const struct ledger *l, const struct line_record *line)
 {
-    const struct line_record *line = &l->log->lines[index];
     bool news = false;
 
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
         if (d->flags & DELIVERY_FORGED)
             return false;
-        news = news || (d->token < l->plan->token_count && d->flags == 0 &&
-                           l->tokens[d->token].first_line == index);
+        news = news || check_delivers_first(l, d);
     }
     return news;
 }
 
 // True when the line holds a valid delivery of a token that another line delivered first.
-static bool holds_a_retry(const struct ledger *l, uint32_t index)
+static bool holds_a_retry(const struct ledger *l, const struct line_record *line)
 {
-    const struct line_record *line = &l->log->lines[index];
-
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        if (d->flags == 0 && d->token < l->plan->token_count &&
-            l->tokens[d->token].first_line != index)
+        if (check_delivers(l, d) && !check_delivers_first(l, d))
             return true;
     }
     return false;
@@ -110,11 +105,9 @@ static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t in
 {
     bool any = false;
 
-    if (l->scenario->collector.dequeue != DEQUEUE_LEASED)
-        return false;
     for (uint32_t i = before + 1; i <= index; i++)
-        any = any || holds_a_retry(l, i);
-    return any;
+        any = any || holds_a_retry(l, &l->log->lines[i]);
+    return any && l->scenario->collector.dequeue == DEQUEUE_LEASED;
 }
 
 // Returns the lanes of a line's tokens as bits: 1 for activations, 2 for recoveries.
@@ -182,7 +175,7 @@ static void index_openers(struct early *t)
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
         int64_t *youngest = &t->youngest_ns[d->line];
-        if (d->flags == 0 && d->token < l->plan->token_count)
+        if (check_delivers(l, d))
             *youngest = clock_max(*youngest, ledger_txn(l, d->token)->ended_ns);
     }
     for (size_t i = 1; i < log->line_count; i++)
@@ -348,7 +341,7 @@ static void judge_line_early(const struct early *t, uint32_t index)
     const struct line_record *line = &l->log->lines[index];
     int64_t timeout_ns = l->scenario->collector.batch_timeout_ns;
 
-    if (check_is_full(l, line) || !has_news(l, index))
+    if (check_is_full(l, line) || !has_news(l, line))
         return;
     uint32_t first = fired_with(t, index), before = t->last_short[first];
     // A window that fired with this line was open by latest_ns, a timeout before the line was read.

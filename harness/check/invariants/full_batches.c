@@ -127,15 +127,13 @@ static void add_arrived_tokens(struct fill *f, int64_t until_ns)
 }
 
 // Takes the tokens of a line out of the lanes.
-static void remove_line_tokens(struct fill *f, uint32_t index)
+static void remove_line_tokens(struct fill *f, const struct line_record *line)
 {
     const struct ledger *l = f->c->l;
-    const struct line_record *line = &l->log->lines[index];
 
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
-        if (d->token < l->plan->token_count && d->flags == 0 &&
-            l->tokens[d->token].first_line == index && waited(f->c, d->token))
+        if (check_delivers_first(l, d) && waited(f->c, d->token))
             f->lanes[lane_of(f, d->token)].count--;
     }
     // The tokens that are left may make a full batch, too; its time begins now.
@@ -169,7 +167,7 @@ static void check_full(struct fill *f)
             if (f->lanes[lane].count >= l->scenario->collector.batch_limit)
                 judge_full(f, line, clock_max(f->lanes[lane].since_ns, l->start_ns));
         }
-        remove_line_tokens(f, i);
+        remove_line_tokens(f, line);
     }
 }
 

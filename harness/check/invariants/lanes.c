@@ -59,9 +59,9 @@ static void tell_lanes_of(
     for (uint32_t i = 0; i < line->tokens; i++) {
         const struct delivery *d = &l->log->deliveries[line->first_delivery + i];
         // A delivery with a flag, such as a forged one, says nothing about the order.
-        if (d->flags || d->token >= l->plan->token_count)
+        if (!check_delivers(l, d))
             continue;
-        if (l->tokens[d->token].first_line != index) {
+        if (!check_delivers_first(l, d)) {
             // A retry goes before all lanes, so a line with one says nothing about their order.
             *again = true;
         } else if (!is_higher(n->c, d->token)) {

@@ -355,7 +355,7 @@ static void link_up(const struct ledger *l, uint32_t *first, uint32_t *next)
         const struct delivery *d = &l->log->deliveries[i];
         // Walking backwards puts each delivery before the later ones of its token.
         next[i] = UINT32_MAX;
-        if (d->flags || d->token >= l->plan->token_count)
+        if (!check_delivers(l, d))
             continue;
         next[i] = first[d->token];
         first[d->token] = (uint32_t)i;

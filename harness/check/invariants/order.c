@@ -186,7 +186,7 @@ void check_sequence(const struct check *c)
         const struct line_record *line = &log->lines[d->line];
         struct past *p = &pasts[line->process];
         // Only a genuine delivery of a planned token counts.
-        if (d->flags || d->token >= l->plan->token_count)
+        if (!check_delivers(l, d))
             continue;
         advance(p, d->line, line->read_ns);
         check_change(c, p, d->token);
@@ -198,7 +198,7 @@ void check_sequence(const struct check *c)
         check_expiry(c, p, d->token);
         // A repeated delivery is older than those around it, and is judged as duplicated. Where
         // collectors share the queue, there is no order among their tokens.
-        if (l->tokens[d->token].first_line == d->line && !scenario_shares(l->scenario))
+        if (check_delivers_first(l, d) && !scenario_shares(l->scenario))
             check_order(
                 r, l, &p->lanes[lanes && token_kind_recovery(l->plan->kinds[d->token])], d->token);
     }

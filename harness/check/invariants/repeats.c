@@ -299,7 +299,7 @@ static void walk_repeats(struct repeats *t)
         while (noted <= d->line)
             note_latest_line(t, noted++);
         // A flag: this is no delivery, or one that is judged elsewhere, such as a forged one.
-        if (d->flags || d->token >= l->plan->token_count)
+        if (!check_delivers(l, d))
             continue;
         uint32_t first = t->before[d->token];
         t->before[d->token] = d->line;
