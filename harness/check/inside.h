@@ -274,6 +274,12 @@ void check_sequence(const struct check *c);
 
 void check_outcomes(const struct check *c);
 
+// True when the sender answered this attempt. A sender that died of it did not answer.
+static inline bool check_is_answered(const struct delivery *d)
+{
+    return d->replied_ns != 0 && d->reply != REPLY_DIED;
+}
+
 // --- recovery.c --------------------------------------------------------------------
 
 void check_recovery(const struct check *c);

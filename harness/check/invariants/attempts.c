@@ -39,16 +39,10 @@ static const char *const words[ATTEMPT_ENDS] = {[ATTEMPT_SENT] = "sent",
     [ATTEMPT_LATE] = "late",
     [ATTEMPT_RETRIED] = "tried by hand"};
 
-// True when the sender gave no answer.
-static bool is_silent(const struct delivery *d)
-{
-    return d->replied_ns == 0 || d->reply == REPLY_DIED;
-}
-
 // True when the collector may not have learned what the sender answered.
 static bool is_unheard(const struct match *h, const struct delivery *d)
 {
-    return is_silent(d) || check_unrecorded_by(h->c, d, CLOCK_NEVER).kind != CAUSE_NONE;
+    return !check_is_answered(d) || check_unrecorded_by(h->c, d, CLOCK_NEVER).kind != CAUSE_NONE;
 }
 
 // True when this recorded attempt may belong to this line. An attempt that was given back, or
@@ -60,11 +54,11 @@ static bool is_of_line(
 
     switch ((enum attempt_end)a->end) {
     case ATTEMPT_SENT:
-        return d->reply == REPLY_SENT && !is_silent(d);
+        return d->reply == REPLY_SENT && check_is_answered(d);
     case ATTEMPT_TRANSIENT:
         return failed;
     case ATTEMPT_DEAD:
-        return (d->reply == REPLY_PERMANENT && !is_silent(d)) ||
+        return (d->reply == REPLY_PERMANENT && check_is_answered(d)) ||
                (failed && h->errors + 1 >= h->c->leased.attempts);
     case ATTEMPT_RETURNED:
     case ATTEMPT_LOST:

@@ -65,12 +65,6 @@ static const struct line_record *line_of(const struct ledger *l, const struct de
     return &l->log->lines[d->line];
 }
 
-// True when the sender answered the attempt. A sender that died of it did not answer.
-static bool is_answered(const struct delivery *d)
-{
-    return d->replied_ns != 0 && d->reply != REPLY_DIED;
-}
-
 // Returns why another attempt may begin at again_ns although this attempt had no answer: its time
 // was over, its process had ended, or a fault had touched its instance. CAUSE_NONE: there is no
 // reason.
@@ -126,7 +120,7 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     struct result *r = h->c->r;
     int64_t again_ns = line_of(h->c->l, d)->read_ns;
     bool finished = h->last->reply == REPLY_SENT || h->last->reply == REPLY_PERMANENT;
-    bool answered = is_answered(h->last) && h->last->replied_ns <= again_ns;
+    bool answered = check_is_answered(h->last) && h->last->replied_ns <= again_ns;
     struct cause unread = left_unread_by(h, d);
     struct cause unrecorded = unread, given_up = unread; // excuse resurrected and double_leased
 
@@ -158,14 +152,6 @@ static void judge_again(struct chain *h, const struct delivery *d, struct waits 
     r->values[METRIC_REPEATED]++;
 }
 
-// A first attempt breaks nothing. It is counted so that the judged share is a share of all
-// attempts.
-static void judge_first(struct result *r)
-{
-    judged_add(r, METRIC_RESURRECTED, 1, CAUSE_IS_NONE);
-    judged_add(r, METRIC_DOUBLE_LEASED, 1, CAUSE_IS_NONE);
-}
-
 // True when the attempt failed, and the collector must have learned of the error and recorded it.
 // Only such an attempt counts for the limit.
 static bool is_known_error(const struct chain *h, const struct delivery *d)
@@ -177,15 +163,21 @@ static bool is_known_error(const struct chain *h, const struct delivery *d)
 // Adds an attempt to the chain, and judges it.
 static void take_attempt(struct chain *h, const struct delivery *d, struct waits *w)
 {
-    if (h->last)
+    struct result *r = h->c->r;
+
+    if (h->last) {
         judge_again(h, d, w);
-    else
-        judge_first(h->c->r);
+    } else {
+        // A first attempt breaks nothing. It is counted so that the judged share is a share of all
+        // attempts.
+        judged_add(r, METRIC_RESURRECTED, 1, CAUSE_IS_NONE);
+        judged_add(r, METRIC_DOUBLE_LEASED, 1, CAUSE_IS_NONE);
+    }
     h->last = d;
-    judged_add(h->c->r, METRIC_OVER_ATTEMPTS, 1, h->unread);
+    judged_add(r, METRIC_OVER_ATTEMPTS, 1, h->unread);
     // A token counts once, however often it was tried again.
     if (h->errors >= h->c->leased.attempts && h->unread.kind == CAUSE_NONE && !h->over) {
-        finding_add(h->c->r, METRIC_OVER_ATTEMPTS,
+        finding_add(r, METRIC_OVER_ATTEMPTS,
             NAMES_TOKEN ": tried again at %.3f s, though a token is dead after %d failed attempts",
             h->token, ledger_seconds(h->c->l, line_of(h->c->l, d)->read_ns), h->c->leased.attempts);
         h->over = true;
@@ -252,7 +244,7 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
     const struct ledger_token *t = &h->c->l->tokens[h->token];
     bool retry = h->last->reply != REPLY_SENT && h->last->reply != REPLY_PERMANENT;
     int64_t ended_ns =
-        is_answered(h->last) ? h->last->replied_ns : line_of(h->c->l, h->last)->read_ns;
+        check_is_answered(h->last) ? h->last->replied_ns : line_of(h->c->l, h->last)->read_ns;
 
     // A deleted account has taken the records of its token with it.
     if (!(t->flags & TOKEN_PRESENT))
@@ -266,8 +258,8 @@ static void judge_end(const struct chain *h, uint32_t first, const uint32_t *nex
         r->values[METRIC_PENDING]++;
     else if (retry)
         finding_add(r, METRIC_NEVER_RETRIED,
-            is_answered(h->last) ? NAMES_TOKEN ": failed at %.3f s, and never tried again"
-                                 : NAMES_TOKEN
+            check_is_answered(h->last) ? NAMES_TOKEN ": failed at %.3f s, and never tried again"
+                                       : NAMES_TOKEN
                 ": read at %.3f s without an answer, and never tried again",
             h->token, ledger_seconds(h->c->l, ended_ns));
     else
