@@ -139,18 +139,12 @@ unsigned char *stages_reasons(const struct ledger *l)
     return whys;
 }
 
-// Returns the value, or the limit beyond which it lies.
-static int64_t clamp_ns(int64_t low, int64_t value, int64_t high)
-{
-    return value < low ? low : value > high ? high : value;
-}
-
 struct stage_times stages_of(const struct ledger *l, uint32_t token, int64_t fire_ns)
 {
     const struct txn_record *txn = ledger_txn(l, token);
     int64_t read_ns = ledger_read_ns(l, token);
-    int64_t acked_ns = clamp_ns(txn->sent_ns, txn->ended_ns, read_ns);
-    int64_t fired_ns = clamp_ns(acked_ns, fire_ns, read_ns);
+    int64_t acked_ns = clock_min(clock_max(txn->sent_ns, txn->ended_ns), read_ns);
+    int64_t fired_ns = clock_min(clock_max(acked_ns, fire_ns), read_ns);
 
     return (struct stage_times){
         .lag_ns = txn->sent_ns - ledger_intended_ns(l, token),

@@ -23,14 +23,14 @@ static int64_t sort_p99_ns(int64_t *times_ns, size_t count)
     return times_ns[(count * 99 - 1) / 100];
 }
 
-// Returns 50 ms + 5 × the p99 of the probe query outside of faults, at most 500 ms; 500 ms when
-// no such query was answered.
-static int64_t measured_slack_ns(const struct ledger *l, const struct timeline *t)
+int64_t check_slack_ns(const struct ledger *l, const struct timeline *t)
 {
     int64_t *took FREED_BY(memory_free) = memory_zeroed(l->probe_count, sizeof *took);
     int64_t slack_ns = slack_most_ns;
     size_t count = 0;
 
+    if (l->scenario->slack_ns != SLACK_AUTO)
+        return l->scenario->slack_ns;
     for (size_t i = 0; i < l->probe_count; i++) {
         const struct probe_sample *p = &l->probes[i];
         int64_t asked_ns = p->due_ns + p->stall_ns;
@@ -55,11 +55,6 @@ int64_t check_flush_ns(const struct ledger *l)
     if (count > 0)
         p99_ns = sort_p99_ns(took, count);
     return p99_ns;
-}
-
-int64_t check_slack_ns(const struct ledger *l, const struct timeline *t)
-{
-    return l->scenario->slack_ns == SLACK_AUTO ? measured_slack_ns(l, t) : l->scenario->slack_ns;
 }
 
 // --- stalls -----------------------------------------------------------------------

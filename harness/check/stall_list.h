@@ -41,5 +41,7 @@ struct cause stall_list_touches(
 // Returns the p99 of the time that the probe's commits took, in ns; 50 ms when none was answered.
 int64_t check_flush_ns(const struct ledger *l);
 
-// Returns the slack that the scenario sets or, with `auto`, the one that the probe measured.
+// Returns the slack that the scenario sets or, with `auto`, the one that the probe measured: 50 ms
+// + 5 × the p99 of its query outside of faults, at most 500 ms; 500 ms when no such query was
+// answered.
 int64_t check_slack_ns(const struct ledger *l, const struct timeline *t);

@@ -38,12 +38,6 @@ static bool is_higher(const struct check *c, uint32_t token)
     return strncmp(c->leased.lanes, first, strlen(first)) == 0;
 }
 
-// True when the token counts here: it was acknowledged and came out.
-static bool is_judged(const struct ledger *l, uint32_t token)
-{
-    return l->tokens[token].deliveries > 0 && ledger_txn(l, token)->outcome == TXN_COMMITTED;
-}
-
 // Tells what a line holds. Sets *lower when it holds first deliveries of the lower lane, *young
 // when none of these tokens had waited for the ageing bound, and *again when it holds repeated
 // deliveries.
@@ -171,7 +165,8 @@ void check_lanes(const struct check *c)
     n.margin = (c->leased.on ? c->leased.in_flight : IN_HAND) * l->scenario->collector.instances;
     count_lines(&n);
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
-        if (!is_judged(l, t))
+        // Only a token counts that was acknowledged and came out.
+        if (l->tokens[t].deliveries == 0 || ledger_txn(l, t)->outcome != TXN_COMMITTED)
             continue;
         if (is_higher(c, t)) {
             // No other lane is above the higher one, so each line of the lower lane that went out

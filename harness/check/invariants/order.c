@@ -31,14 +31,6 @@ struct past {
     struct youngest lanes[2]; // [0]: activations or, without lanes, all tokens; [1]: recoveries
 };
 
-// Begins a process's past with its start, before which it has read nothing from the database.
-static void begin_order(struct past *p, int64_t started_ns)
-{
-    *p = (struct past){.empty_ns = {started_ns, started_ns, started_ns},
-        .this_ns = started_ns,
-        .this_line = UINT32_MAX};
-}
-
 // Moves on to this line of the process, unless it is the one that is being looked at already.
 static void advance(struct past *p, uint32_t line, int64_t read_ns)
 {
@@ -179,8 +171,11 @@ void check_sequence(const struct check *c)
     bool lanes = c->leased.lanes;
     struct past *pasts FREED_BY(memory_free) = memory_zeroed(log->process_count, sizeof *pasts);
 
-    for (size_t i = 0; i < log->process_count; i++)
-        begin_order(&pasts[i], log->processes[i].started_ns);
+    // A process's past begins with its start, before which it has read nothing from the database.
+    for (size_t i = 0; i < log->process_count; i++) {
+        int64_t at_ns = log->processes[i].started_ns;
+        pasts[i] = (struct past){{at_ns, at_ns, at_ns}, .this_ns = at_ns, .this_line = UINT32_MAX};
+    }
     for (size_t i = 0; i < log->delivery_count; i++) {
         const struct delivery *d = &log->deliveries[i];
         const struct line_record *line = &log->lines[d->line];

@@ -274,15 +274,6 @@ static void judge_repeat(struct repeats *t, uint32_t token, uint32_t first, uint
 
 // --- all deliveries, in the order in which they were read ---------------------------
 
-// Makes this line the latest of its process.
-static void note_latest_line(struct repeats *t, uint32_t line)
-{
-    uint32_t process = t->c->l->log->lines[line].process;
-
-    t->previous[process] = t->latest[process];
-    t->latest[process] = line;
-}
-
 // Judges each delivery of a token that was delivered before.
 static void walk_repeats(struct repeats *t)
 {
@@ -296,8 +287,11 @@ static void walk_repeats(struct repeats *t)
         const struct delivery *d = &log->deliveries[i];
         // Lines without a delivery count as written, too: after them, the line before is no longer
         // the process's last.
-        while (noted <= d->line)
-            note_latest_line(t, noted++);
+        for (; noted <= d->line; noted++) {
+            uint32_t process = log->lines[noted].process;
+            t->previous[process] = t->latest[process];
+            t->latest[process] = noted;
+        }
         // A flag: this is no delivery, or one that is judged elsewhere, such as a forged one.
         if (!check_delivers(l, d))
             continue;

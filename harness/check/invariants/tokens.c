@@ -64,16 +64,6 @@ static void finding_add_token(
     finding_add_faults(r, id, l, txn->sent_ns ? txn->sent_ns : ledger_intended_ns(l, token));
 }
 
-// Returns how much fault-free time a token must have had, before it expires or changes, for its
-// absence to be a loss.
-static int64_t enough_ns(const struct result *r, const struct ledger *l)
-{
-    const int64_t least_ns = 2 * NS_PER_S;
-    int64_t waits_ns = 2 * l->scenario->collector.batch_timeout_ns + r->slack_ns;
-
-    return waits_ns > least_ns ? waits_ns : least_ns;
-}
-
 // Returns when the token expires. The harness lets every token live for 15 minutes. If the database
 // has an earlier time, and the difference is larger than the server's clock may be off, the
 // collector wrote it. That excuses nothing, so the later time is returned.
@@ -85,7 +75,7 @@ static int64_t expires_ns(const struct ledger *l, uint32_t token)
         l, ledger_server_clock_ns(l, sent_ns) + lifetime_ns - off_ns, sent_ns);
     int64_t at_ns = ledger_expires_ns(l, token);
 
-    return at_ns > least_ns ? at_ns : least_ns;
+    return clock_max(at_ns, least_ns);
 }
 
 // True when the token was eligible for so long that its absence would be a loss: until the end of
@@ -96,11 +86,13 @@ static bool eligible_long_enough(const struct check *c, uint32_t token)
     int64_t changed_ns = ledger_changed_ns(l, token);
     // A collector may pass over a token from the token's change on.
     int64_t until_ns = changed_ns != CLOCK_NEVER ? changed_ns : expires_ns(l, token);
+    int64_t enough_ns =
+        clock_max(2 * l->scenario->collector.batch_timeout_ns + c->r->slack_ns, 2 * NS_PER_S);
 
     if (changed_ns == CLOCK_NEVER && until_ns >= l->drain_end_ns)
         return true;
     return timeline_free(&c->timeline, EVERY, ledger_txn(l, token)->ended_ns, until_ns).ns >=
-           enough_ns(c->r, l);
+           enough_ns;
 }
 
 // True when the token was delivered although the database never had it. A token with an unknown
