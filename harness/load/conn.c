@@ -7,8 +7,6 @@
 // From any state it goes to `down` when it breaks.
 #include "load/conn.h"
 
-#include <poll.h>
-
 #include "load/change.h"
 #include "load/txn.h"
 #include "postgres/sql.h"

@@ -14,15 +14,11 @@
 // the verdict.
 #include "load/load.h"
 
-#include <poll.h>
 #include <time.h>
 
 #include "load/change.h"
 #include "load/conn.h"
 #include "load/producer.h"
-
-static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until the loop notices that it
-                                                    // must stop
 
 static bool load_init(struct load *l, struct pollfd **fds, struct err *e);
 static void drive_conns(struct load *l, struct pollfd *fds);
@@ -190,31 +186,23 @@ static int64_t do_due_work(struct load *l, int64_t now)
     return free_conn ? clock_min(next, next_txn_due_ns(l)) : next;
 }
 
-// Waits until a connection has an event or the time `until` has come, but for idle_step_ns at most.
-// Returns the time after the wait. A wait that took longer than asked is noted as a stall, because
-// the thread did not get the processor. woke_ns: when the wait before this one ended.
-static int64_t wait_for_events(struct load *l, struct pollfd *fds, int64_t until, int64_t woke_ns)
+int64_t load_wait(
+    struct stalls *s, struct pollfd *fds, size_t count, int64_t until_ns, int64_t woke_ns)
 {
-    for (size_t i = 0; i < l->conn_count; i++) {
-        const struct conn *c = &l->conns[i];
-        fds[i] = (struct pollfd){.fd = c->pg ? PQsocket(c->pg) : -1};
-        if (c->pg)
-            fds[i].events = conn_events(c);
-    }
+    const int64_t longest_ns = 50 * NS_PER_MS;
     int64_t now = clock_now_ns();
-    // From woke_ns to now the loop did its work and could not notice new events. If this took long,
-    // it is a stall, too.
-    stalls_note(&l->result->stalls, woke_ns, now);
-    int64_t nap = clock_min(until > now ? until - now : 0, idle_step_ns);
+
+    stalls_note(s, woke_ns, now);
+    int64_t nap = clock_min(until_ns > now ? until_ns - now : 0, longest_ns);
     struct timespec timeout = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
     // ppoll instead of poll, because a timeout in whole milliseconds would make every insert late.
-    if (ppoll(fds, l->conn_count, &timeout, NULL) < 0) {
+    if (ppoll(fds, count, &timeout, NULL) < 0) {
         // A signal came. `revents` is not defined then.
-        for (size_t i = 0; i < l->conn_count; i++)
+        for (size_t i = 0; i < count; i++)
             fds[i].revents = 0;
     }
     woke_ns = clock_now_ns();
-    stalls_note(&l->result->stalls, now + nap, woke_ns);
+    stalls_note(s, now + nap, woke_ns);
     return woke_ns;
 }
 
@@ -226,7 +214,12 @@ static void drive_conns(struct load *l, struct pollfd *fds)
 
     while (!is_over(l) && !atomic_load(&l->progress->stop) && now <= l->config->deadline_ns) {
         int64_t until = do_due_work(l, now);
-        now = wait_for_events(l, fds, until, now);
+        for (size_t i = 0; i < l->conn_count; i++) {
+            const struct conn *c = &l->conns[i];
+            fds[i] = c->pg ? (struct pollfd){.fd = PQsocket(c->pg), .events = conn_events(c)}
+                           : (struct pollfd){.fd = -1};
+        }
+        now = load_wait(&l->result->stalls, fds, l->conn_count, until, now);
         for (size_t i = 0; i < l->conn_count; i++)
             conn_serve(l, &l->conns[i], fds[i].revents, now);
     }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdatomic.h>
 
 #include "os/ticker.h"
@@ -98,6 +99,14 @@ MUST_USE bool load_ids_from(PGconn *conn, int first, struct err *e);
 // or be the result of an earlier part of the plan, whose records it keeps.
 MUST_USE bool load_run(const struct load_config *c, struct load_progress *progress,
     struct load_result *result, struct err *e);
+
+// Waits until one of the descriptors has an event or the time until_ns has come, but for 50 ms at
+// most, so that the loop notices when it must stop. Returns the time after the wait. woke_ns is
+// when the wait before this one ended: from then on the loop did its work and could not notice new
+// events. Notes that work as a stall if it took long, and this wait if it took longer than asked,
+// because the thread did not get the processor.
+int64_t load_wait(
+    struct stalls *s, struct pollfd *fds, size_t count, int64_t until_ns, int64_t woke_ns);
 
 // Makes room for one record per transaction and change of the plan. Keeps the records of an earlier
 // part of the plan, and drops that part's figures. Each way to carry out a plan begins with this

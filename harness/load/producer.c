@@ -1,9 +1,7 @@
 #include "load/producer.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <time.h>
 
 #include "os/other_user.h"
 #include "os/process.h"
@@ -14,8 +12,6 @@
 #define ROUND_MAX ((size_t)256 << 10)
 #define PUT_LEN_MAX 32 // bytes of the longest line "put N"
 
-static const int64_t idle_step_ns = 50 * NS_PER_MS; // longest time until the loop notices that it
-                                                    // must stop
 static const int64_t restart_pause_ns = 100 * NS_PER_MS;
 static const int64_t end_grace_ns = 2 * NS_PER_S;
 
@@ -242,9 +238,8 @@ static void put_due_jobs(struct producer *p, int64_t now)
     }
 }
 
-// Waits until an answer comes or something is due, at most idle_step_ns, and handles the answers.
-// Returns the time at which the wait ended. woke_ns: that of the wait before this one; the work
-// since then may be a stall.
+// Waits as load_wait does until an answer comes or something is due, and handles the answers.
+// Returns the time at which the wait ended. woke_ns: that of the wait before this one.
 static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
 {
     struct pollfd fds[] = {{.fd = p->out, .events = POLLIN},
@@ -254,15 +249,8 @@ static int64_t wait_for_answers(struct producer *p, int64_t woke_ns)
     int64_t until_ns = !p->pid                  ? p->restart_at_ns
                        : is_send_buffer_full(p) ? CLOCK_NEVER
                                                 : producer_due_ns(p);
-    int64_t now = clock_now_ns();
 
-    stalls_note(&p->result->stalls, woke_ns, now);
-    int64_t nap = clock_min(until_ns > now ? until_ns - now : 0, idle_step_ns);
-    struct timespec timeout = {.tv_sec = nap / NS_PER_S, .tv_nsec = nap % NS_PER_S};
-    if (ppoll(fds, 2, &timeout, NULL) < 0)
-        fds[0].revents = 0;
-    woke_ns = clock_now_ns();
-    stalls_note(&p->result->stalls, now + nap, woke_ns);
+    woke_ns = load_wait(&p->result->stalls, fds, 2, until_ns, woke_ns);
     if (p->pid && fds[0].revents && !read_producer_answers(p))
         end_and_restart_later(p, woke_ns);
     return woke_ns;
