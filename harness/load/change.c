@@ -116,8 +116,7 @@ int64_t change_due_ns(const struct load *l)
     int64_t soon_ns = clock_now_ns() + look_again_ns, due_ns = CLOCK_NEVER;
 
     if (l->next_change < l->config->plan->change_count)
-        due_ns =
-            change_at_ns(l, l->next_change) > soon_ns ? change_at_ns(l, l->next_change) : soon_ns;
+        due_ns = clock_max(change_at_ns(l, l->next_change), soon_ns);
     for (size_t i = 0; i < l->reactivation_count; i++)
         due_ns = clock_min(due_ns, reactivation_due_ns(l, i));
     return due_ns;

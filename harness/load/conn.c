@@ -58,18 +58,26 @@ static const struct plan_change *change_of(const struct load *l, const struct co
 
 // Notes the end of a change's statement. The first half of a change decides its outcome; the second
 // half, which comes later, only makes the token eligible again.
-static void finish_change(struct load *l, struct conn *c, bool answered, int64_t now)
+static void finish_change_half(struct load *l, struct conn *c, bool answered, int64_t now)
 {
     struct change_record *r = &l->result->changes[c->index];
+    bool first_half = r->ended_ns == 0, done = answered && !c->failed;
 
-    if (r->ended_ns == 0) { // this was the first half
-        r->outcome = answered && !c->failed && !c->warned ? TXN_COMMITTED : TXN_UNKNOWN;
+    c->state = CONN_IDLE;
+    if (first_half) {
+        r->outcome = done && !c->warned ? TXN_COMMITTED : TXN_UNKNOWN;
         r->ended_ns = now;
     } else {
         r->back_ended_ns = now;
     }
-    l->changes_ended++;
-    c->state = CONN_IDLE;
+    // A CHANGE_REACTIVATE suspends the account first. Then it is not over: it waits in
+    // l->reactivations until change_due finds its second half due. The second half has no planned
+    // time, because the suspension might not be answered by then. It is due some time after this
+    // answer.
+    if (first_half && done && change_of(l, c)->kind == CHANGE_REACTIVATE)
+        l->reactivations[l->reactivation_count++] = c->index;
+    else
+        l->changes_ended++;
 }
 
 // True when a fault of the scenario makes the server refuse statements with this SQLSTATE.
@@ -142,7 +150,7 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
     bool unknown = busy && !c->is_change && c->end_sent && !(txn_of(l, c)->flags & TXN_ROLLBACK);
 
     if (busy && c->is_change)
-        finish_change(l, c, false, now);
+        finish_change_half(l, c, false, now);
     else if (busy)
         finish_txn(l, c, unknown ? TXN_UNKNOWN : TXN_ROLLED_BACK, now);
     PQfinish(c->pg);
@@ -152,30 +160,11 @@ void conn_close(struct load *l, struct conn *c, int64_t now)
     c->state = CONN_DOWN;
 }
 
-// Handles the answer to a change. A CHANGE_REACTIVATE suspends the account first. After that answer
-// it is not over: it waits in l->reactivations until change_due finds its second half due.
-static void handle_change_answer(struct load *l, struct conn *c, int64_t now)
-{
-    struct change_record *r = &l->result->changes[c->index];
-    bool first_half = r->ended_ns == 0;
-
-    // The second half has no planned time, because the suspension might not be answered by then. It
-    // is due some time after this answer.
-    if (first_half && !c->failed && change_of(l, c)->kind == CHANGE_REACTIVATE) {
-        r->outcome = c->warned ? TXN_UNKNOWN : TXN_COMMITTED;
-        r->ended_ns = now;
-        c->state = CONN_IDLE;
-        l->reactivations[l->reactivation_count++] = c->index;
-    } else {
-        finish_change(l, c, true, now);
-    }
-}
-
 // Handles the answer to a Sync: all answers before it have arrived.
 static void handle_sync(struct load *l, struct conn *c, int64_t now)
 {
     if (c->is_change) {
-        handle_change_answer(l, c, now);
+        finish_change_half(l, c, true, now);
         return;
     }
     const struct plan_txn *txn = txn_of(l, c);
