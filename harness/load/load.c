@@ -100,7 +100,7 @@ static void skip_others(struct load *l)
 {
     const struct load_config *c = l->config;
 
-    while (c->parts > 1 && l->next < c->end && l->next % c->parts != c->part) {
+    while (c->part.of > 1 && l->next < c->end && l->next % c->part.of != c->part.part) {
         l->next++;
         l->ended++;
     }

@@ -50,20 +50,24 @@ struct load_producer {
     int log;                // the descriptor for its standard error; -1: /dev/null
 };
 
+// A generator's share of the plan: every `of`-th transaction, from the transaction `part` on.
+struct load_part {
+    unsigned part, of; // part counts from 0; of 0: all of the plan
+};
+
 struct load_config {
     const char *conninfo;
     const struct plan *plan;
     const struct scenario *scenario;
     const struct load_producer *producer; // the client that puts the jobs; NULL: the generator
                                           // inserts them itself, by SQL
-    const char *enqueue;  // a subject's statement that puts a job into its queue; NULL: insert
-                          // accounts
-    int64_t start_ns;     // the time 0 of the plan, on the run's clock
-    int64_t deadline_ns;  // the load ends then at the latest, and what was not sent is given up
-    size_t first, end;    // range of the plan's transactions, without `end`; a range up to the
-                          // plan's end includes the changes
-    unsigned part, parts; // send only the transactions whose index is `part` modulo `parts`; parts
-                          // 0: all
+    const char *enqueue; // a subject's statement that puts a job into its queue; NULL: insert
+                         // accounts
+    int64_t start_ns;    // the time 0 of the plan, on the run's clock
+    int64_t deadline_ns; // the load ends then at the latest, and what was not sent is given up
+    size_t first, end;   // range of the plan's transactions, without `end`; a range up to the
+                         // plan's end includes the changes
+    struct load_part part;
 };
 
 struct load_progress {

@@ -23,7 +23,7 @@
 struct worker {
     struct channel channel;
     pid_t pid; // pid of the command that leads to the worker; 0: not started
-    struct remote_part part;
+    struct load_part part;
     struct remote_clock clock;
     pthread_t thread;
     const struct load_config *config; // set while the load runs
@@ -110,7 +110,7 @@ struct txn_record remote_to_run_clock(
 }
 
 void remote_mark_lost(struct load_result *result, const struct load_config *c,
-    const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns)
+    const struct load_part *part, const struct remote_clock *clock, int64_t lost_ns)
 {
     for (size_t i = c->first; i < c->end; i++) {
         // The worker may have sent its whole part before it was lost: each transaction when it was

@@ -14,11 +14,6 @@
 
 #define REMOTE_MAX 64
 
-// A worker's share of the plan: every `of`-th transaction, from the transaction `part` on.
-struct remote_part {
-    unsigned part, of; // part counts from 0
-};
-
 struct remote;
 
 // Starts the command that leads to each worker (channel.h), such as "ssh HOST mailproof load -".
@@ -67,4 +62,4 @@ struct txn_record remote_to_run_clock(
 // Gives all transactions of a lost worker's part the outcome TXN_UNKNOWN. `clock` is the worker's.
 // lost_ns: when the worker was lost. Writes only the records of this part.
 void remote_mark_lost(struct load_result *result, const struct load_config *c,
-    const struct remote_part *part, const struct remote_clock *clock, int64_t lost_ns);
+    const struct load_part *part, const struct remote_clock *clock, int64_t lost_ns);

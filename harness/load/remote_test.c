@@ -80,7 +80,7 @@ static void the_part_of_a_lost_worker_is_unknown(void **state)
     struct bench b;
 
     set_up(&b);
-    remote_mark_lost(&result, &b.config, &(const struct remote_part){1, 2}, &clock, 5500);
+    remote_mark_lost(&result, &b.config, &(const struct load_part){1, 2}, &clock, 5500);
     for (int i = 0; i < TXNS; i++)
         assert_int_equal(records[i].outcome, i % 2 == 1 ? TXN_UNKNOWN : TXN_NOT_SENT);
     assert_int_equal(records[3].commit_ns, 5293); // the worker's clock may be ahead by this much
@@ -109,9 +109,9 @@ static void parcels_come_to_their_places(void **state)
     for (int i = 0; i < TXNS; i++)
         theirs[i] = (struct txn_record){2000 + i, 3000 + i, 4000 + i, TXN_COMMITTED};
     stalls_note(&sent.stalls, 2000, 2000 + 9000000);
-    const struct remote_part part = {2, 3};
-    const struct worker_result_target target = {&b.config, part, clock, &got, &lock};
-    assert_true(worker_result_send(&from, &b.config, &part, &sent, &e));
+    b.config.part = (struct load_part){2, 3};
+    const struct worker_result_target target = {&b.config, b.config.part, clock, &got, &lock};
+    assert_true(worker_result_send(&from, &b.config, &sent, &e));
     assert_true(channel_line(&to, line, &e));
     assert_true(worker_result_take(&to, line, &target, &e));
     for (int i = 0; i < TXNS; i++) {

@@ -20,7 +20,6 @@ struct job {
     struct channel channel;
     struct scenario scenario;
     struct plan plan;
-    struct remote_part part;
     char conninfo[CONNINFO_MAX];
     char dir[40]; // folder of the files from which the plan is made, while it is made
     struct load_config config;
@@ -105,8 +104,9 @@ static bool read_plan(struct job *j, struct err *e)
         if (!store_file(j, line, e))
             return false;
     }
-    if (sscanf(line, "plan %u/%u %" SCNx64, &j->part.part, &j->part.of, &fingerprint) != 3 ||
-        j->part.part >= j->part.of)
+    struct load_part *part = &j->config.part;
+    if (sscanf(line, "plan %u/%u %" SCNx64, &part->part, &part->of, &fingerprint) != 3 ||
+        part->part >= part->of)
         return err_set(e, ERR_CONNECTION, "the run sent '%.60s' instead of its plan", line);
     return make_plan(j, fingerprint, e);
 }
@@ -159,8 +159,6 @@ static bool await_run_line(struct job *j, struct err *e)
     c->plan = &j->plan;
     c->scenario = &j->scenario;
     c->conninfo = j->conninfo;
-    c->part = j->part.part;
-    c->parts = j->part.of;
     return channel_read(&j->channel, j->conninfo, len, e);
 }
 
@@ -241,7 +239,7 @@ static bool carry_out_load(struct job *j, struct err *e)
     if (reported && !j->ok)
         *e = j->err;
     return reported && j->ok && await_send(j, e) &&
-           worker_result_send(&j->channel, &j->config, &j->part, &j->result, e);
+           worker_result_send(&j->channel, &j->config, &j->result, e);
 }
 
 // Appends settings to the conninfo so that libpq uses no credentials of this machine: it would

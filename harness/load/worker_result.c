@@ -30,8 +30,8 @@ static bool send_stalls(struct channel *p, const struct stalls *s, size_t count,
     return ok;
 }
 
-bool worker_result_send(struct channel *p, const struct load_config *c,
-    const struct remote_part *part, const struct load_result *result, struct err *e)
+bool worker_result_send(
+    struct channel *p, const struct load_config *c, const struct load_result *result, struct err *e)
 {
     const struct stalls *s = &result->stalls;
     size_t kept = s->kept_count < STALLS_SENT_MAX ? s->kept_count : STALLS_SENT_MAX;
@@ -41,7 +41,7 @@ bool worker_result_send(struct channel *p, const struct load_config *c,
         send_stalls(p, s, kept, e);
 
     for (size_t i = c->first; ok && i < c->end; i++) {
-        if (i % part->of == part->part)
+        if (i % c->part.of == c->part.part)
             ok = send_record(p, &result->records[i], e);
     }
     return ok;

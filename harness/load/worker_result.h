@@ -14,12 +14,12 @@
 
 // Sends the result: what load_run has recorded of the worker's part.
 MUST_USE bool worker_result_send(struct channel *p, const struct load_config *c,
-    const struct remote_part *part, const struct load_result *result, struct err *e);
+    const struct load_result *result, struct err *e);
 
 // Where a worker's result goes. All pointers are borrowed.
 struct worker_result_target {
     const struct load_config *config;
-    struct remote_part part;    // the worker's part of the plan
+    struct load_part part;      // the worker's part of the plan
     struct remote_clock clock;  // the worker's clock
     struct load_result *result; // the merged result of all workers
     pthread_mutex_t *lock;      // guards everything in the result but this worker's records

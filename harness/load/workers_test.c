@@ -34,7 +34,7 @@ static void record(
 
 struct worker {
     struct channel channel;
-    struct remote_part part;
+    struct load_part part;
     int64_t ahead_ns;
     size_t sent;
     uint64_t print;
@@ -49,13 +49,13 @@ static void *work(void *arg)
 
     make(f);
     w->print = remote_fingerprint(&f->p);
-    struct load_config config = {.plan = &f->p, .end = f->p.txn_count};
+    struct load_config config = {.plan = &f->p, .end = f->p.txn_count, .part = w->part};
     struct load_result result = {.records = calloc(f->p.txn_count, sizeof *result.records)};
     for (size_t i = w->part.part; i < f->p.txn_count; i += w->part.of) {
         result.records[i] = answer(&f->p, i, w->ahead_ns);
         w->sent++;
     }
-    if (!worker_result_send(&w->channel, &config, &w->part, &result, &e))
+    if (!worker_result_send(&w->channel, &config, &result, &e))
         w->sent = 0;
     free(result.records);
     drop(f);
