@@ -298,7 +298,7 @@ static void continue_after_copy(struct load *l, struct conn *c, int64_t now)
     r->commit_ns = c->end_sent ? now : 0;
     bool ok = PQenterPipelineMode(c->pg) &&
               (c->failed ? txn_send_end(c->pg, txn)
-                         : txn_send_after_copy(c->pg, l->config->plan, txn, &l->scratch));
+                         : txn_send_rest(c->pg, l->config->plan, txn, INSERT_COPY, &l->scratch));
     if (!ok)
         conn_close(l, c, now);
 }

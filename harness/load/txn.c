@@ -121,13 +121,12 @@ static bool commits_alone(
            !lacks_code(plan, txn->first_token);
 }
 
-static bool send_account(
-    PGconn *conn, const struct plan *plan, const struct plan_txn *txn, uint32_t token)
+static bool send_account(PGconn *conn, const struct plan *plan, const struct plan_txn *txn)
 {
     struct names names;
     const char *values[] = {names.email, names.login};
 
-    plan_names(plan, txn, token, &names);
+    plan_names(plan, txn, txn->first_token, &names);
     return PQsendQueryPrepared(conn, "account", 2, values, NULL, NULL, 0) && PQpipelineSync(conn);
 }
 
@@ -223,8 +222,8 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
     return ok && PQpipelineSync(conn) == 1;
 }
 
-// True when send_statements_and_end is to send this statement: it was not sent before, and belongs
-// to this kind of insert.
+// True when txn_send_rest is to send this statement: it was not sent before, and belongs to this
+// kind of insert.
 static bool is_statement_used(const struct statement *st, enum load_insert insert)
 {
     // With savepoints, send_savepoints has already sent the statements that insert rows.
@@ -267,10 +266,8 @@ static bool send_savepoints(
     return true;
 }
 
-// Sends the statements of an open transaction that were not sent before (see is_statement_used),
-// its COMMIT or ROLLBACK unless it is held open, and a Sync.
-static bool send_statements_and_end(PGconn *conn, const struct plan *plan,
-    const struct plan_txn *txn, enum load_insert insert, struct buf *scratch)
+bool txn_send_rest(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
+    enum load_insert insert, struct buf *scratch)
 {
     const struct part p = whole_txn(plan, txn);
 
@@ -288,13 +285,12 @@ bool txn_send(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch)
 {
     if (commits_alone(plan, txn, insert))
-        return send_account(conn, plan, txn, txn->first_token);
+        return send_account(conn, plan, txn);
     return send_command(conn, "BEGIN") &&
            (insert != INSERT_SAVEPOINT || send_savepoints(conn, plan, txn, scratch)) &&
            // With INSERT_COPY only a transaction without accounts to copy comes here. All of its
            // statements are still to be sent, as with INSERT_ROW.
-           send_statements_and_end(
-               conn, plan, txn, insert == INSERT_COPY ? INSERT_ROW : insert, scratch);
+           txn_send_rest(conn, plan, txn, insert == INSERT_COPY ? INSERT_ROW : insert, scratch);
 }
 
 // --- COPY ------------------------------------------------------------------------------
@@ -345,12 +341,6 @@ bool txn_send_copied(
     }
     return !scratch->failed && PQputCopyData(conn, scratch->data, (int)scratch->len) == 1 &&
            PQputCopyEnd(conn, NULL) == 1;
-}
-
-bool txn_send_after_copy(
-    PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch)
-{
-    return send_statements_and_end(conn, plan, txn, INSERT_COPY, scratch);
 }
 
 bool txn_send_end(PGconn *conn, const struct plan_txn *txn)

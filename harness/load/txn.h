@@ -27,14 +27,17 @@ bool txn_send_jobs(PGconn *conn, const struct plan_txn *txn, const char *enqueue
 
 // True for a transaction whose accounts come by COPY. A pipeline cannot carry COPY. So
 // txn_send_copy sends BEGIN and COPY without a pipeline, and txn_send_copied the rows when the
-// server asks for them. txn_send_after_copy sends the statements after the COPY through the
-// pipeline again.
+// server asks for them. txn_send_rest, with INSERT_COPY, sends the statements after the COPY
+// through the pipeline again.
 bool txn_copies(const struct plan *plan, const struct plan_txn *txn, enum load_insert insert);
 bool txn_send_copy(PGconn *conn);
 bool txn_send_copied(
     PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch);
-bool txn_send_after_copy(
-    PGconn *conn, const struct plan *plan, const struct plan_txn *txn, struct buf *scratch);
+
+// Sends the statements of an open transaction that its kind of insert has not sent before, its
+// COMMIT or ROLLBACK unless it is held open, and a Sync.
+bool txn_send_rest(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
+    enum load_insert insert, struct buf *scratch);
 
 // Sends the COMMIT or ROLLBACK of a transaction that was held open.
 bool txn_send_end(PGconn *conn, const struct plan_txn *txn);
