@@ -322,12 +322,6 @@ static void pack_others(struct pack *p, struct history *h)
     h->notes.others_share = (double)ppm / 1e6;
 }
 
-// Packs the samples of how long processes waited for a processor.
-static void pack_starved(struct pack *p, struct history *h)
-{
-    h->starved = pack_waits(p, h->starved, &h->ledger.starved_count);
-}
-
 // Packs when each fault began to look for its victim, and between which times each line was
 // written.
 static void pack_sought_and_written(struct pack *p, struct history *h)

@@ -207,7 +207,7 @@ void pack_text(struct pack *p, char *text, size_t size)
 void pack_moment(struct pack *p, int64_t *ns)
 {
     pack_time(p, ns);
-    if (pack_reading(p) && *ns == CLOCK_NEVER) {
+    if (p->reading && *ns == CLOCK_NEVER) {
         pack_fail(p, "holds an impossible time");
         *ns = 0;
     }
@@ -215,7 +215,7 @@ void pack_moment(struct pack *p, int64_t *ns)
 
 void *pack_room(struct pack *p, void *items, size_t count, size_t size)
 {
-    if (!pack_reading(p))
+    if (!p->reading)
         return items;
     if (!pack_can_hold(p, count)) {
         pack_fail(p, "names more items than it can hold");
@@ -231,7 +231,7 @@ void *pack_array(struct pack *p, size_t *count, uint64_t most, void *items, size
 {
     PACK_LIMITED(p, *count, most);
     items = pack_room(p, items, *count, size);
-    if (pack_reading(p) && !items)
+    if (p->reading && !items)
         *count = 0;
     return items;
 }

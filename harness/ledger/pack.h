@@ -79,8 +79,8 @@ void pack_deliveries(struct pack *p, struct history *h);
 // Packs probe samples, and returns their array as pack_array does.
 struct probe_sample *pack_probes(struct pack *p, struct probe_sample *probes, size_t *count);
 
-// Packs the samples of waits for a processor, and returns their array as pack_array does.
-struct starved_sample *pack_waits(struct pack *p, struct starved_sample *samples, size_t *count);
+// Packs the samples of how long processes waited for a processor.
+void pack_starved(struct pack *p, struct history *h);
 
 // Packs the samples of the processes (memory, CPU time) and those of the probe.
 void pack_samples(struct pack *p, struct history *h);

@@ -107,13 +107,14 @@ static void pack_growth(struct pack *p, uint64_t *value, uint64_t before)
     *value = before + step;
 }
 
-struct starved_sample *pack_waits(struct pack *p, struct starved_sample *samples, size_t *count)
+void pack_starved(struct pack *p, struct history *h)
 {
     struct starved_sample last = {0};
+    size_t *count = &h->ledger.starved_count;
 
-    samples = pack_array(p, count, PACK_LINES_MAX, samples, sizeof *samples);
+    h->starved = pack_array(p, count, PACK_LINES_MAX, h->starved, sizeof *h->starved);
     for (size_t i = 0; pack_ok(p) && i < *count; i++) {
-        struct starved_sample *s = &samples[i];
+        struct starved_sample *s = &h->starved[i];
         pack_moment(p, &s->at_ns);
         pack_growth(p, &s->collector_us, last.collector_us);
         pack_growth(p, &s->own_us, last.own_us);
@@ -125,7 +126,6 @@ struct starved_sample *pack_waits(struct pack *p, struct starved_sample *samples
             pack_fail(p, "has samples that are not in the order of time");
         last = *s;
     }
-    return samples;
 }
 
 void pack_samples(struct pack *p, struct history *h)

@@ -64,9 +64,7 @@ static bool check_tag(const char *tag, struct err *e)
 
     for (const char *c = tag; *c != '\0'; c++)
         good = good && *c != ',' && isgraph((unsigned char)*c);
-    if (!good)
-        return err_set(e, ERR_USAGE, "\"%s\" cannot be a histogram log's tag", tag);
-    return true;
+    return good || err_set(e, ERR_USAGE, "\"%s\" cannot be a histogram log's tag", tag);
 }
 
 static void put_big_endian(struct buf *out, uint64_t v, unsigned bytes)
