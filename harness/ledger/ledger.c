@@ -229,12 +229,9 @@ void ledger_name(const struct ledger *l, uint32_t token, char out[NAMES_MAX])
 
 void ledger_full_name(const struct ledger *l, uint32_t token, char out[LEDGER_FULL_NAME_MAX])
 {
-    char name[NAMES_MAX];
-
-    ledger_name(l, token, name);
-    if (scenario_is_queue(l->scenario))
-        snprintf(out, LEDGER_FULL_NAME_MAX, "%s", name);
-    else
+    ledger_name(l, token, out);
+    size_t len = strlen(out);
+    if (!scenario_is_queue(l->scenario))
         snprintf(
-            out, LEDGER_FULL_NAME_MAX, "%s (%s)", name, token_kind_name(l->plan->kinds[token]));
+            out + len, LEDGER_FULL_NAME_MAX - len, " (%s)", token_kind_name(l->plan->kinds[token]));
 }

@@ -62,11 +62,11 @@ static void settle_row(struct ledger *l, const PGresult *row)
 bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
 {
     enum { CHUNK = 10000 };
-    struct buf logins;
+    // The cap is far above the length of CHUNK logins.
+    struct buf logins FREED_BY(buf_fini) = BUF_INIT(32 << 20);
     size_t held = 0;
     bool ok = true;
 
-    buf_init(&logins, 32 << 20); // the cap, far above the length of CHUNK logins
     for (uint32_t t = 0; ok && t < l->plan->token_count; t++) {
         struct names names;
         if (ledger_txn(l, t)->outcome == TXN_UNKNOWN) {
@@ -84,7 +84,6 @@ bool ledger_settle_unknown(struct ledger *l, PGconn *conn, struct err *e)
         buf_clear(&logins);
         held = 0;
     }
-    buf_fini(&logins);
     return ok;
 }
 

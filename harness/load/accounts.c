@@ -91,11 +91,10 @@ bool load_ids_from(PGconn *conn, int first, struct err *e)
 
 bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e)
 {
-    struct accounts a = {.conn = conn};
+    const size_t room = 32 << 20; // for INSERT_EVERY of the longest names
+    struct accounts a = {.conn = conn, .emails = BUF_INIT(room), .logins = BUF_INIT(room)};
     bool ok = !has_bad_names(plan) || allow_bad_names(conn, e);
 
-    buf_init(&a.emails, 32 << 20); // either has room for INSERT_EVERY of the longest names
-    buf_init(&a.logins, 32 << 20);
     for (size_t i = 0; ok && i < plan->txn_count; i++) {
         const struct plan_txn *txn = &plan->txns[i];
         for (uint32_t t = txn->first_token; ok && t < txn->first_token + txn->rows; t++) {
