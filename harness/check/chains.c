@@ -3,8 +3,6 @@
 // full ones.
 #include "check/inside.h"
 
-#include "check/lookup.h"
-
 // Returns how far apart two lines of a chain may be: the run's slack or the time that one line
 // takes, whichever is longer, and what slow faults add. slack_ns is the run's slack and that
 // addition. `collector.capacity` tells how long a full line takes. With a budget, a line takes at

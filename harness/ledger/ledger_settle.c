@@ -11,7 +11,6 @@
 #include <arpa/inet.h>
 
 #include "ledger_sql.h"
-#include "plan/names.h"
 #include "postgres/sql.h"
 #include "subject/decoder.h"
 

@@ -1,7 +1,6 @@
 // Inserts the accounts that must exist before the load: active accounts for recovery tokens, and
 // those that upserts conflict with.
 #include "load/load.h"
-#include "plan/names.h"
 #include "postgres/sql.h"
 
 struct accounts {

@@ -10,7 +10,6 @@
 
 #include "load/change.h"
 #include "load_sql.h"
-#include "plan/names.h"
 
 // True when the transaction inserts the token's account, even if the insert conflicts with an
 // account that is there already. (token_kind_has_account: the account was made before the load.)

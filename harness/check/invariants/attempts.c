@@ -16,8 +16,6 @@
 // - A line has no attempt.
 #include "check/inside.h"
 
-#include "plan/names.h"
-
 // A token that was in more lines than this is not judged.
 #define LINES_MAX 63
 

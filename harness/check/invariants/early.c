@@ -28,8 +28,6 @@
 // mode, or where a bell rings instead of an announcement for each token.
 #include "check/inside.h"
 
-#include "check/lookup.h"
-
 static const int64_t early_slack_ns = 2 * NS_PER_MS;
 static const int64_t usual_ns = 5 * NS_PER_MS;     // announcement and timer, on a machine at rest
 static const int64_t look_to_write_ns = NS_PER_MS; // from a look (the query for waiting tokens) to

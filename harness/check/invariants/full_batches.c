@@ -11,9 +11,6 @@
 // the queue is shared.
 #include "check/inside.h"
 
-#include "check/lookup.h"
-#include "plan/names.h"
-
 #define NO_TOKEN UINT32_MAX
 
 // The waiting tokens of one lane.

@@ -14,8 +14,6 @@
 // are not judged.
 #include "check/inside.h"
 
-#include "plan/names.h"
-
 // How many lines a collector may have taken in the modes without answers: the one that it has in
 // hand, and the next one.
 #define IN_HAND 2

@@ -25,8 +25,6 @@
 #include "check/inside.h"
 
 #include "check/bounds.h"
-#include "check/lookup.h"
-#include "plan/names.h"
 
 // --- one token --------------------------------------------------------------------
 

@@ -41,8 +41,6 @@
 
 #include <math.h>
 
-#include "plan/names.h"
-
 // The attempts of a token, in the order in which they were read.
 struct chain {
     const struct check *c;

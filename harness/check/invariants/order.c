@@ -14,8 +14,6 @@
 // `passed` (tokens.c) counts committed tokens that were not eligible and were not sent.
 #include "check/inside.h"
 
-#include "plan/names.h"
-
 // The youngest token that a process has delivered of one lane or, without lanes, of all tokens.
 struct youngest {
     int64_t sent_ns; // when its transaction began

@@ -12,8 +12,6 @@
 
 #include <sys/wait.h>
 
-#include "plan/names.h"
-
 // True when a torn line names an account whose name tears the line if it is printed as it is.
 static bool is_torn_by_name(const struct ledger *l, const struct line_record *line)
 {
