@@ -6,9 +6,9 @@
 
 static const int64_t bounds_takeover_ns = NS_PER_S; // time for a takeover, after the grace
 
-// How long a collector may take to end after its sender has died: as long as after TERM, because it
-// gives back what is unanswered in both cases. The grace of the others begins only with that end.
-static const int64_t bounds_sender_died_ns = NS_PER_S;
+// Time in which a collector must end after TERM, or after its sender has died: it gives back what
+// is unanswered in both cases. The grace of the others begins only with that end.
+static const int64_t bounds_ending_ns = NS_PER_S;
 
 // Returns MAILROOM_GRACE: how long after a collector is gone another may take over.
 int64_t bounds_grace_ns(const struct scenario *s);

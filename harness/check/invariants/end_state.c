@@ -20,7 +20,7 @@
 
 #include <sys/wait.h>
 
-static const int64_t ending_ns = NS_PER_S; // time in which a process must end after TERM
+#include "check/bounds.h"
 
 // How the last processes ended.
 struct last_exits {
@@ -75,7 +75,8 @@ static bool may_be_unconfirmed(const struct check *c, uint32_t token)
     int64_t read_ns = ledger_read_ns(c->l, token), end_ns = c->l->drain_end_ns;
 
     return read_ns + c->r->slack_ns > end_ns || is_hit(c, token, read_ns, end_ns) ||
-           check_unread_ns(c, writer_of(c->l, token), read_ns, end_ns + ending_ns) >= ending_ns / 2;
+           check_unread_ns(c, writer_of(c->l, token), read_ns, end_ns + bounds_ending_ns) >=
+               bounds_ending_ns / 2;
 }
 
 // Returns how the collector's tables contradict what is known of a token; NULL when they agree. A

@@ -16,7 +16,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static const int64_t ending_ns = NS_PER_S; // time in which a process must end after TERM
+#include "check/bounds.h"
 
 // True when the plan's own SIGKILL ended the process, even if it was asked to end a moment before.
 bool check_killed_by_plan(const struct check *c, const struct process_record *p)
@@ -161,7 +161,7 @@ static bool is_late(const struct check *c, const struct process_record *p, int64
     return !scenario_is_queue(c->l->scenario) && asked_ns != CLOCK_NEVER &&
            !(killed && asked_ns >= c->l->drain_end_ns) && !is_paused(c, asked_ns, p) &&
            check_left(c, process, asked_ns, p->ended_ns, p->ended_ns - asked_ns, 0).ns >
-               ending_ns + c->r->slack_ns;
+               bounds_ending_ns + c->r->slack_ns;
 }
 
 void check_exits(const struct check *c)

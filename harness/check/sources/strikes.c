@@ -43,7 +43,7 @@ static struct strike death_of(const struct ledger *l, const struct delivery *d)
     const struct process_record *p = &l->log->processes[process];
 
     return (struct strike){.struck_ns = d->replied_ns,
-        .undone_ns = clock_min(p->ended_ns, d->replied_ns + bounds_sender_died_ns),
+        .undone_ns = clock_min(p->ended_ns, d->replied_ns + bounds_ending_ns),
         .instance = l->scenario->collector.instances > 1 ? p->instance : EVERY,
         .verb = &verbs[VERB_KILL_SENDER],
         .cause = {CAUSE_SENDER, process}};
