@@ -23,15 +23,6 @@ static bool is_acknowledged(const struct ledger *l, uint32_t token)
            l->plan->kinds[token] != TOKEN_CONFLICT;
 }
 
-// A token that changed while it waited may rightly be passed over.
-static bool must_be_delivered(const struct ledger *l, uint32_t token)
-{
-    enum token_kind kind = l->plan->kinds[token];
-
-    return ledger_committed(l, token) && token_kind_deliverable(kind) &&
-           ledger_changed_ns(l, token) == CLOCK_NEVER;
-}
-
 // Returns the index of the step in which a time lies. An earlier time belongs to the first step and
 // a later one to the last.
 static size_t step_of(const struct steps *s, const struct ledger *l, int64_t ns)
@@ -54,7 +45,7 @@ static void count_tokens(struct steps *s, const struct ledger *l)
             s->counts[step_of(s, l, txn->ended_ns)].committed++;
         int64_t read_ns = ledger_read_ns(l, t);
         // A token that was read before its acknowledgement never waited after it.
-        if (must_be_delivered(l, t) && read_ns > txn->ended_ns) {
+        if (ledger_must_come(l, t) && read_ns > txn->ended_ns) {
             s->counts[step_of(s, l, txn->ended_ns)].backlog_change++;
             if (read_ns != CLOCK_NEVER)
                 s->counts[step_of(s, l, read_ns)].backlog_change--;

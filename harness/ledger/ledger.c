@@ -89,6 +89,12 @@ int64_t ledger_changed_ns(const struct ledger *l, uint32_t token)
     return ledger_change(l, token, &record) ? record->sent_ns : CLOCK_NEVER;
 }
 
+bool ledger_must_come(const struct ledger *l, uint32_t token)
+{
+    return token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
+           ledger_changed_ns(l, token) == CLOCK_NEVER;
+}
+
 bool ledger_is_backlog(const struct ledger *l, uint32_t token)
 {
     return l->plan->txns[l->txn_of[token]].flags & TXN_BACKLOG;

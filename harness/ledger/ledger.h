@@ -209,6 +209,10 @@ const struct plan_change *ledger_rename(
 // Returns when the change that ledger_change returns was sent; CLOCK_NEVER without one.
 int64_t ledger_changed_ns(const struct ledger *l, uint32_t token);
 
+// True when a collector must write this token: it was committed, can be sent, and no change that
+// may make it ineligible was sent while it waited.
+bool ledger_must_come(const struct ledger *l, uint32_t token);
+
 // True when the token existed before the collector started.
 bool ledger_is_backlog(const struct ledger *l, uint32_t token);
 

@@ -44,16 +44,6 @@ static bool join_load(struct run *r, struct err *e)
     return ledger_settle_unknown(&r->ledger, r->context.admin, e);
 }
 
-// True when a collector must write this token: it was committed, can be sent, and was not changed
-// while it waited.
-static bool must_be_read(const struct run *r, uint32_t token)
-{
-    enum token_kind kind = r->plan.kinds[token];
-
-    return ledger_committed(&r->ledger, token) && token_kind_deliverable(kind) &&
-           ledger_changed_ns(&r->ledger, token) == CLOCK_NEVER;
-}
-
 // Returns how many tokens must become dead letters; 0 for a collector that keeps no dead letters.
 static size_t count_undeliverable(const struct run *r)
 {
@@ -116,7 +106,7 @@ static bool wait_for_deliveries(struct run *r, bool *rested, struct err *e)
     for (;;) {
         int64_t now = clock_now_ns();
         while (token < r->plan.token_count &&
-               (!must_be_read(r, token) || subject_seen_ns(r->subject, token)))
+               (!ledger_must_come(&r->ledger, token) || subject_seen_ns(r->subject, token)))
             token++;
         if (tokens != subject_tokens(r->subject)) {
             tokens = subject_tokens(r->subject);

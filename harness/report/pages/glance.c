@@ -15,14 +15,10 @@ static enum glance_state glance_state(
 
     if (t->deliveries > 1)
         return GLANCE_TWICE;
-    // If a change of its account was sent while the token waited, the token may have become
-    // ineligible, so nothing had to come. A token that a torn line or a forged delivery names is
-    // not missing, either.
-    if (t->deliveries == 0) {
-        bool due = token_kind_deliverable(l->plan->kinds[token]) && ledger_committed(l, token) &&
-                   ledger_changed_ns(l, token) == CLOCK_NEVER;
-        return due && !(t->flags & TOKEN_NAMED) ? GLANCE_MISSING : GLANCE_NONE;
-    }
+    // A token that a torn line or a forged delivery names is not missing, either.
+    if (t->deliveries == 0)
+        return ledger_must_come(l, token) && !(t->flags & TOKEN_NAMED) ? GLANCE_MISSING
+                                                                       : GLANCE_NONE;
     int64_t waited_ns = ledger_read_ns(l, token) - ledger_txn(l, token)->ended_ns;
     return waited_ns > l->scenario->collector.batch_timeout_ns + r->slack_ns ? GLANCE_LATE
                                                                              : GLANCE_DELIVERED;
