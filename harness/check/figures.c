@@ -101,9 +101,10 @@ static double per_second(double count, double given_s, double took_s)
 // Returns how many tokens the plan inserts before the load begins.
 static double backlog_tokens(const struct ledger *l)
 {
+    const size_t txns = plan_backlog_txns(l->plan);
     double backlog = 0;
 
-    for (size_t i = 0; i < plan_backlog_txns(l->plan); i++)
+    for (size_t i = 0; i < txns; i++)
         backlog += l->plan->txns[i].rows;
     return backlog;
 }
