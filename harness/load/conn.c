@@ -80,17 +80,6 @@ static void finish_change_half(struct load *l, struct conn *c, bool answered, in
         l->changes_ended++;
 }
 
-// True when a fault of the scenario makes the server refuse statements with this SQLSTATE.
-static bool fault_refuses_with(const struct scenario *s, const char *state)
-{
-    for (size_t i = 0; i < s->fault_count; i++) {
-        const struct verb *verb = s->faults[i].verb;
-        if (verb->refuses && strcmp(state, verb->refuses) == 0)
-            return true;
-    }
-    return false;
-}
-
 // True when a fault of the scenario makes the server refuse statements and yet leaves it reachable.
 // A refused write then does not mean that another server has become the leader.
 static bool fault_only_refuses(const struct load *l)
@@ -110,7 +99,14 @@ static bool fault_only_refuses(const struct load *l)
 // do not fit the schema. `state`: the SQLSTATE, or NULL.
 static bool is_explained_by_fault(const struct scenario *s, const char *state)
 {
-    return !state || strncmp(state, "57", 2) == 0 || fault_refuses_with(s, state);
+    if (!state || strncmp(state, "57", 2) == 0)
+        return true;
+    for (size_t i = 0; i < s->fault_count; i++) {
+        const struct verb *verb = s->faults[i].verb;
+        if (verb->refuses && strcmp(state, verb->refuses) == 0)
+            return true;
+    }
+    return false;
 }
 
 // Counts an error that no fault explains, and keeps the first line of the first such error.

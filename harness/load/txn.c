@@ -81,18 +81,13 @@ static const struct statement {
 #define STATEMENTS (sizeof statements / sizeof *statements)
 #define UPSERT 1 // index of "upserts" in the table
 
-// The transaction of a job also inserts a row into the table `mailproof_sent`, so that an unknown
-// outcome can be settled without looking into the queue's tables.
-static bool prepare_jobs(PGconn *conn, const char *enqueue)
-{
-    return PQsendPrepare(conn, "sent", load_sql_insert_sent, 0, NULL) &&
-           PQsendPrepare(conn, "enqueue", enqueue, 0, NULL) && PQpipelineSync(conn);
-}
-
 bool txn_prepare_all(PGconn *conn, const char *enqueue)
 {
+    // The transaction of a job also inserts a row into the table `mailproof_sent`, so that an
+    // unknown outcome can be settled without looking into the queue's tables.
     if (enqueue)
-        return prepare_jobs(conn, enqueue);
+        return PQsendPrepare(conn, "sent", load_sql_insert_sent, 0, NULL) &&
+               PQsendPrepare(conn, "enqueue", enqueue, 0, NULL) && PQpipelineSync(conn);
     if (!PQsendPrepare(conn, "account", load_sql_insert_account, 0, NULL))
         return false;
     for (size_t i = 0; i < STATEMENTS; i++) {
