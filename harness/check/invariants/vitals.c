@@ -106,6 +106,9 @@ static void check_quiet(const struct check *c, int64_t from_ns, int64_t until_ns
     const struct ledger *l = c->l;
     const struct timeline *t = &c->timeline;
 
+    // Nearly all times between two events end here, which saves a search of the samples.
+    if (until_ns - from_ns < idle_least_ns)
+        return;
     for (uint32_t p = 0; p < l->log->process_count; p++) {
         int instance = l->log->processes[p].instance;
         check_idle(
