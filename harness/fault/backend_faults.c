@@ -55,8 +55,8 @@ static bool query_until_positive(struct fault_context *c, const char *sql, const
             return true;
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_CONNECTION, "no such backend appeared in time");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
 }
 
@@ -176,8 +176,8 @@ static bool cancel_query(struct fault_context *c, struct fault_record *r, struct
             return err_set(e, ERR_SKIP, "%s",
                 sent ? "every query was over before it could be cancelled"
                      : "no backend ran a query in time");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     snprintf(r->evidence, sizeof r->evidence, "query of pid %.20s cancelled%s", victim.pids,
         log ? ", says the server's log" : "");

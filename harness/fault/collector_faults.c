@@ -37,8 +37,8 @@ bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t co
     while (!subject_ended(c->subject, pids, count)) {
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SYSTEM, "pid %d is still there after 5 s", (int)pids[0]);
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     return true;
 }
@@ -93,8 +93,8 @@ bool fault_start_collector(struct fault_context *c, struct fault_record *r, stru
             return true;
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SYSTEM, "it was not started again within 5 s");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     snprintf(r->evidence + len, sizeof r->evidence - len, "; started again");
     return true;

@@ -138,8 +138,8 @@ static bool await_victim(struct fault_context *c, const struct fault_record *r,
     if (!verb->look || verb->look(c, r, e))
         return true;
     while (found_no_victim(e) && clock_now_ns() <= deadline) {
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
         if (verb->look(c, r, e))
             return interrupt_sleep_until(
                        scheduler_strike_ns(c->begun, c->begun_count, r, clock_now_ns(), c->seed)) ||

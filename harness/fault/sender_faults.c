@@ -51,8 +51,8 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
         if (clock_now_ns() > deadline)
             // A collector that waits for no answer need not notice that its sender is gone.
             return err_set(e, ERR_SKIP, "the collector did not end although its sender was gone");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     snprintf(r->evidence, sizeof r->evidence, "%zu %s ended without a sender, pid %d", count,
         NOUN(count, "process", "processes"), (int)pids[0]);

@@ -151,8 +151,8 @@ static bool await_read_only(struct fault_context *c, const char *want, struct er
         if (clock_now_ns() > deadline)
             return err_set(
                 e, ERR_SYSTEM, "the server still has default_transaction_read_only=%s", now);
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
 }
 

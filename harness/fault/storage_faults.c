@@ -76,8 +76,8 @@ static bool await_panic(struct fault_context *c, long from, struct err *e)
     while (fault_count_in_log(c->server->log_path, from, "PANIC:") == 0) {
         if (clock_now_ns() > deadline)
             return err_set(e, ERR_SYSTEM, "a flush failed, and the server did not panic");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     return true;
 }

@@ -75,3 +75,8 @@ bool interrupt_sleep_until(int64_t deadline_ns)
         nanosleep(&t, NULL);
     }
 }
+
+bool interrupt_sleep(int64_t ns, struct err *e)
+{
+    return interrupt_sleep_until(clock_now_ns() + ns) || err_set(e, ERR_INTERRUPTED, "interrupted");
+}

@@ -24,3 +24,6 @@ void interrupt_exit_at_once(int code);
 
 // Sleeps until the deadline; false when a signal came first.
 bool interrupt_sleep_until(int64_t deadline_ns);
+
+// Sleeps for ns nanoseconds. ERR_INTERRUPTED when a signal came first.
+MUST_USE bool interrupt_sleep(int64_t ns, struct err *e);

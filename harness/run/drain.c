@@ -38,8 +38,8 @@ static bool join_load(struct run *r, struct err *e)
             return false;
         if (!none && clock_now_ns() > deadline)
             return err_set(e, ERR_SYSTEM, "backends of the load were still there after 10 s");
-        if (!none && !interrupt_sleep_until(clock_now_ns() + RUN_TICK_NS / 10))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!none && !interrupt_sleep(RUN_TICK_NS / 10, e))
+            return false;
     }
     return ledger_settle_unknown(&r->ledger, r->context.admin, e);
 }

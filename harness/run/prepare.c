@@ -127,9 +127,7 @@ static bool wait_for_collector(struct run *r, struct err *e)
     bool none = true;
 
     while (none && clock_now_ns() < deadline && !subject_gave_up(r->subject, NULL)) {
-        if (!interrupt_sleep_until(clock_now_ns() + RUN_TICK_NS))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (subject_failed(r->subject, e))
+        if (!interrupt_sleep(RUN_TICK_NS, e) || subject_failed(r->subject, e))
             return false;
         if (!run_count_is(r,
                 // A backend without a state still authenticates its client, so it does not count.

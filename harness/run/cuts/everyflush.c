@@ -124,8 +124,8 @@ static bool insert_all(struct flushes *f, PGconn *conn, struct err *e)
         // else.
         if (t % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1 && !sql_exec(conn, "CHECKPOINT", e))
             return false;
-        if (!interrupt_sleep_until(clock_now_ns() + pace_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(pace_ns, e))
+            return false;
     }
     return true;
 }
@@ -149,9 +149,7 @@ static bool await_all(struct flushes *f, PGconn *conn, struct err *e)
     int64_t deadline = clock_now_ns() + s->recovery_limit_ns + s->collector.batch_timeout_ns;
 
     while (!is_flush_done(f) && clock_now_ns() < deadline && !subject_gave_up(f->subject, NULL)) {
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (subject_failed(f->subject, e) || !note_ends(f, conn, e))
+        if (!interrupt_sleep(poll_ns, e) || subject_failed(f->subject, e) || !note_ends(f, conn, e))
             return false;
     }
     return true;

@@ -290,9 +290,7 @@ static bool wait_for_tokens(const struct flush_trial_setting *setting, struct su
 
     while (!is_flush_trial_done(setting, subject, conn, f) && clock_now_ns() < deadline &&
            !subject_gave_up(subject, NULL)) {
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-        if (subject_failed(subject, e))
+        if (!interrupt_sleep(poll_ns, e) || subject_failed(subject, e))
             return false;
         if (!last_seen && subject_seen_ns(subject, LAST_TOKEN)) {
             last_seen = true;

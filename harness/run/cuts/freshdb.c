@@ -48,8 +48,8 @@ static bool end_other_sessions(struct freshdb *db, struct err *e)
         if (clock_now_ns() > deadline_ns)
             return err_set(e, ERR_SYSTEM, "%s sessions in the database %s did not end within 30 s",
                 left, db->name);
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     return false;
 }

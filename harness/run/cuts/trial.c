@@ -186,11 +186,6 @@ static bool is_read(const struct trial *t, size_t step)
     return true;
 }
 
-static bool pause_for(int64_t ns, struct err *e)
-{
-    return interrupt_sleep_until(clock_now_ns() + ns) || err_set(e, ERR_INTERRUPTED, "interrupted");
-}
-
 // Notes when a collector has returned after a cut: when as many connections as before the cut are
 // open and all have been idle for quiet_ns. By then it has looked for waiting tokens and must
 // listen for later ones. Its first line must not be the sign of its return: a collector that looks
@@ -222,7 +217,7 @@ static void note_return(struct trial *t)
 static bool poll_trial(struct trial *t, struct err *e)
 {
     note_return(t);
-    return pause_for(poll_ns, e);
+    return interrupt_sleep(poll_ns, e);
 }
 
 // Commits a step and waits until its tokens are read, for as long as a recovery may take at most.
@@ -262,7 +257,7 @@ static void tally_start(struct trial *t)
 static bool rest_after_first_step(struct trial *t, struct err *e)
 {
     tally_start(t);
-    return pause_for(settle_ns, e);
+    return interrupt_sleep(settle_ns, e);
 }
 
 // Waits for quiet_ns, or until the cut is made, which may come at a message after the last line.
@@ -322,7 +317,7 @@ static bool run_steps(struct trial *t, struct err *e)
     if (proxy_was_cut(t->fixture->proxy) && !commit_step_and_wait(t, STEPS - 1, &ignored, e))
         return false;
     return wait_for_no_deliveries(t, e) &&
-           (!proxy_was_cut(t->fixture->proxy) || pause_for(rest_ns, e));
+           (!proxy_was_cut(t->fixture->proxy) || interrupt_sleep(rest_ns, e));
 }
 
 // --- the verdict ------------------------------------------------------------------------
