@@ -1,6 +1,8 @@
 // Faults against a cluster that elects its leader.
 #include "fault/family.h"
 
+#include "postgres/sql.h"
+
 enum cluster_fault fault_cluster_of(enum verb_id id)
 {
     switch (id) {
@@ -15,44 +17,34 @@ enum cluster_fault fault_cluster_of(enum verb_id id)
     }
 }
 
-// Closes the superuser's connection, because the leader at its other end may be replaced.
-static void close_admin(struct fault_context *c)
-{
-    PQfinish(c->admin);
-    c->admin = NULL;
-}
-
-static void copy_failover(struct fault_record *r, const struct failover *f)
-{
-    r->served_ns = f->served_ns;
-    r->left_known = f->lost_known;
-    r->left_ns = f->first_lost_ns;
-}
-
-// Carries out the fault through the provider, which says when another member took over.
-static bool strike_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
-{
-    struct failover f;
-
-    close_admin(c);
-    bool ok = c->server->provider->strike(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
-    copy_failover(r, &f);
-    snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
-    return ok;
-}
-
-// Ends the fault. The provider goes on from what it has found at the fault's beginning.
-static bool mend_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
+// Lets the provider carry out or end the fault, by its `strike` or `mend`. The provider says when
+// another member took over; at the fault's end it goes on from what it has found at the beginning.
+static bool act_on_cluster(struct fault_context *c, struct fault_record *r,
+    bool (*act)(struct server *, enum cluster_fault, struct failover *, struct err *),
+    struct err *e)
 {
     struct failover f = {
         .served_ns = r->served_ns, .lost_known = r->left_known, .first_lost_ns = r->left_ns};
 
-    close_admin(c);
+    // The leader at the other end of this connection may be replaced.
+    sql_finish(&c->admin);
     snprintf(f.text, sizeof f.text, "%s", r->evidence);
-    bool ok = c->server->provider->mend(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
-    copy_failover(r, &f);
+    bool ok = act(c->server, fault_cluster_of(r->spec->verb->id), &f, e);
+    r->served_ns = f.served_ns;
+    r->left_known = f.lost_known;
+    r->left_ns = f.first_lost_ns;
     snprintf(r->evidence, sizeof r->evidence, "%s", f.text);
     return ok;
+}
+
+static bool strike_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    return act_on_cluster(c, r, c->server->provider->strike, e);
+}
+
+static bool mend_cluster(struct fault_context *c, struct fault_record *r, struct err *e)
+{
+    return act_on_cluster(c, r, c->server->provider->mend, e);
 }
 
 const struct fault_verb fault_cluster_verbs[] = {

@@ -58,8 +58,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
     if (!read_start_time(c, before, sizeof before, e))
         return false;
     snprintf(r->evidence, sizeof r->evidence, "%s", before);
-    PQfinish(c->admin);
-    c->admin = NULL;
+    sql_finish(&c->admin);
     return c->server->provider->stop(c->server, stop_mode_of(c->server, r->spec->verb->id), e);
 }
 
@@ -118,8 +117,7 @@ static bool promote_standby(struct fault_context *c, struct fault_record *r, str
     char timeline[16];
 
     // This connection leads to the primary that is about to die.
-    PQfinish(c->admin);
-    c->admin = NULL;
+    sql_finish(&c->admin);
     if (!c->server->provider->promote(c->server, e) || !fault_admin(c, e) ||
         !sql_value(c->admin, "SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)", timeline,
             sizeof timeline, e))

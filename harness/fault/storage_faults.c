@@ -3,6 +3,7 @@
 
 #include "os/interrupt.h"
 #include "postgres/local/disk.h"
+#include "postgres/sql.h"
 
 static const int64_t hit_limit_ns = 10 * NS_PER_S; // for a flush, and for the panic after it
 static const int64_t poll_ns = 5 * NS_PER_MS;
@@ -60,8 +61,7 @@ unsigned fault_count_in_log(const char *path, long from, const char *words)
 // *started to true when the server could not recover by itself and was started again.
 static bool repair_storage(struct fault_context *c, bool *started, struct err *e)
 {
-    PQfinish(c->admin);
-    c->admin = NULL;
+    sql_finish(&c->admin);
     return c->server->provider->repair(c->server, started, e);
 }
 

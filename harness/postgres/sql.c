@@ -173,4 +173,5 @@ void sql_clear(PGresult **result)
 void sql_finish(PGconn **conn)
 {
     PQfinish(*conn);
+    *conn = NULL;
 }

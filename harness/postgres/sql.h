@@ -30,7 +30,7 @@ MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, s
 // a fault has caused on purpose. The server's log has them as well. Accepts NULL.
 void sql_drop_notices(PGconn *conn);
 
-// For FREED_BY: call PQclear and PQfinish; both accept NULL.
+// For FREED_BY: call PQclear and PQfinish; both accept NULL. *conn is NULL afterwards.
 void sql_clear(PGresult **result);
 void sql_finish(PGconn **conn);
 

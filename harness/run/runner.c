@@ -330,8 +330,7 @@ static bool keep_server(struct run *r, struct err *e)
 
     if (!r->options->keep)
         return true;
-    PQfinish(r->context.admin);
-    r->context.admin = NULL;
+    sql_finish(&r->context.admin);
     bool ok = r->server.provider->keep(&r->server, &text, e);
     if (ok && buf_str(&text))
         printf("%s", text.data);

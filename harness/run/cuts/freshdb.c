@@ -20,8 +20,7 @@ static bool drop_freshdb(struct freshdb *db, struct err *e)
 {
     char sql[128];
 
-    PQfinish(db->conn);
-    db->conn = NULL;
+    sql_finish(&db->conn);
     snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s WITH (FORCE)", db->name);
     return sql_exec(db->admin, sql, e);
 }
@@ -69,6 +68,5 @@ void freshdb_close(struct freshdb *db)
     if (db->admin && !drop_freshdb(db, &ignored)) {
         // Nothing to do: copy_template drops a database that an earlier command has left.
     }
-    PQfinish(db->admin);
-    db->admin = NULL;
+    sql_finish(&db->admin);
 }
