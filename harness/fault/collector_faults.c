@@ -43,11 +43,11 @@ bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t co
     return true;
 }
 
-// Ends the collectors by this signal, and waits until they are gone. If the fault has a `for`, they
-// are held down until fault_start_collector releases them.
-static bool end_collectors(
-    struct fault_context *c, struct fault_record *r, int signal, struct err *e)
+// Kills the collectors or asks them to end, and waits until they are gone. If the fault has a
+// `for`, they are held down until fault_start_collector releases them.
+static bool end_collectors(struct fault_context *c, struct fault_record *r, struct err *e)
 {
+    int signal = r->spec->verb->id == VERB_STOP_COLLECTOR ? SIGTERM : SIGKILL;
     pid_t pids[INSTANCES_MAX];
     size_t count = signal_and_hold(c, r, signal, pids);
 
@@ -62,16 +62,6 @@ static bool end_collectors(
         NOUN(count, "process", "processes"), r->spec->for_ns == FOR_REST ? " for good" : "",
         (int)pids[0]);
     return true;
-}
-
-static bool fault_kill_collector(struct fault_context *c, struct fault_record *r, struct err *e)
-{
-    return end_collectors(c, r, SIGKILL, e);
-}
-
-static bool stop_collector(struct fault_context *c, struct fault_record *r, struct err *e)
-{
-    return end_collectors(c, r, SIGTERM, e);
 }
 
 // Ends the fault: waits until the collectors that it held down run again, except those that another
@@ -128,9 +118,9 @@ static bool continue_collector(struct fault_context *c, struct fault_record *r, 
 }
 
 const struct fault_verb fault_collector_verbs[] = {
-    {VERB_KILL_COLLECTOR, .look = fault_sees_collector, .begin = fault_kill_collector,
+    {VERB_KILL_COLLECTOR, .look = fault_sees_collector, .begin = end_collectors,
         .end = fault_start_collector},
-    {VERB_STOP_COLLECTOR, .look = fault_sees_collector, .begin = stop_collector,
+    {VERB_STOP_COLLECTOR, .look = fault_sees_collector, .begin = end_collectors,
         .end = fault_start_collector},
     {VERB_PAUSE_COLLECTOR, .look = fault_sees_collector, .begin = pause_collector,
         .end = continue_collector},

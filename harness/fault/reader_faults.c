@@ -3,14 +3,7 @@
 
 #define INSTANCES_MAX 64
 
-static bool pause_reader(struct fault_context *c, struct fault_record *r, struct err *e)
-{
-    (void)e;
-    r->memo = subject_read_bytes(c->subject);
-    subject_set_read_rate(c->subject, r->spec->instance, 0);
-    return true;
-}
-
+// Lets the harness read slowly. pause-reader has no `rate`; with 0 the harness reads nothing.
 static bool slow_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     (void)e;
@@ -47,7 +40,7 @@ static bool close_reader(struct fault_context *c, struct fault_record *r, struct
 }
 
 const struct fault_verb fault_reader_verbs[] = {
-    {VERB_PAUSE_READER, .begin = pause_reader, .end = resume_reader},
+    {VERB_PAUSE_READER, .begin = slow_reader, .end = resume_reader},
     {VERB_SLOW_READER, .begin = slow_reader, .end = resume_reader},
     {VERB_CLOSE_READER, .look = fault_sees_collector, .begin = close_reader},
     {0},

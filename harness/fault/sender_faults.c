@@ -7,19 +7,14 @@
 
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
-static bool pause_sender(struct fault_context *c, struct fault_record *r, struct err *e)
+// Begins pause-sender or hang-sender.
+static bool silence_sender(struct fault_context *c, struct fault_record *r, struct err *e)
 {
-    (void)e;
-    r->memo = subject_tokens_of(c->subject, r->spec->instance);
-    subject_set_mood(c->subject, r->spec->instance, SENDER_PAUSES);
-    return true;
-}
+    bool hangs = r->spec->verb->id == VERB_HANG_SENDER;
 
-static bool hang_sender(struct fault_context *c, struct fault_record *r, struct err *e)
-{
     (void)e;
     r->memo = subject_tokens_of(c->subject, r->spec->instance);
-    subject_set_mood(c->subject, r->spec->instance, SENDER_HANGS);
+    subject_set_mood(c->subject, r->spec->instance, hangs ? SENDER_HANGS : SENDER_PAUSES);
     return true;
 }
 
@@ -61,7 +56,7 @@ static bool kill_sender(struct fault_context *c, struct fault_record *r, struct 
 
 const struct fault_verb fault_sender_verbs[] = {
     {VERB_KILL_SENDER, .look = fault_sees_collector, .begin = kill_sender},
-    {VERB_PAUSE_SENDER, .begin = pause_sender, .end = resume_sender},
-    {VERB_HANG_SENDER, .begin = hang_sender, .end = resume_sender},
+    {VERB_PAUSE_SENDER, .begin = silence_sender, .end = resume_sender},
+    {VERB_HANG_SENDER, .begin = silence_sender, .end = resume_sender},
     {0},
 };
