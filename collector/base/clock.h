@@ -20,8 +20,8 @@ int64_t clock_now_ns(void);
 // Use it to judge how long others had to act, because they may have run while this machine slept.
 int64_t clock_boot_ns(void);
 
-// Returns CLOCK_REALTIME, in nanoseconds since 1970. It is for display only: it may be set back, so
-// no difference of two such times is a duration.
+// Returns CLOCK_REALTIME, in nanoseconds since 1970, for display and for the times of other
+// programs. It may be set back, so no difference of two such times is a duration.
 int64_t clock_wall_ns(void);
 
 // Returns the poll(2) timeout that sleeps from now until the deadline: rounded up, so that a loop

@@ -2,20 +2,11 @@
 #include "fault/family.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "os/own_clock.h"
 #include "postgres/sql.h"
 
 #define INSTANCES_MAX 64
-
-static double machine_time_s(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 // Returns how far the server's clock is ahead of the machine's, in seconds; NAN: the server could
 // not be asked. The query takes a moment, so the result may be wrong by half of that.
@@ -25,11 +16,11 @@ static double server_ahead_s(struct fault_context *c, struct err *e)
 
     if (!fault_admin(c, e))
         return NAN;
-    const double before = machine_time_s();
+    const int64_t before_ns = clock_wall_ns();
     if (!sql_value(
             c->admin, "SELECT extract(epoch FROM clock_timestamp())", server, sizeof server, e))
         return NAN;
-    return strtod(server, NULL) - (before + machine_time_s()) / 2;
+    return strtod(server, NULL) - (double)(before_ns + clock_wall_ns()) / 2e9;
 }
 
 // Steps the server's clock. The proof is what the server says when it is asked for the time.

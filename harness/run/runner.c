@@ -10,7 +10,6 @@
 #include "run/runner.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "ledger/history.h"
 #include "os/interrupt.h"
@@ -121,14 +120,11 @@ static void find_sessions(struct run *r, struct end_facts *end)
 {
     // If a fault steps the server's clock, the times in the log are wrong, and the log is not read.
     bool steps = scenario_steps_clock(r->scenario, TARGET_SERVER);
-    struct timespec wall;
     // A process that began in an earlier segment of a soak has opened its first session there.
     size_t processes = r->ledger.log->process_count - r->carried_processes;
 
     // The log has wall-clock times; the offset turns them into times of the run's clock.
-    clock_gettime(CLOCK_REALTIME, &wall);
-    int64_t wall_ns = (int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec;
-    int64_t wall_offset_ns = wall_ns - clock_now_ns();
+    int64_t wall_offset_ns = clock_wall_ns() - clock_now_ns();
     sessions_read(&end->sessions, steps ? NULL : r->server.log_path, r->log_from, MIGRATE_COLLECTOR,
         wall_offset_ns);
     r->ledger.sessions = end->sessions.opened_ns;
