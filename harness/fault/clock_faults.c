@@ -6,8 +6,6 @@
 #include "os/own_clock.h"
 #include "postgres/sql.h"
 
-#define INSTANCES_MAX 64
-
 // Returns how far the server's clock is ahead of the machine's, in seconds; NAN: the server could
 // not be asked. The query takes a moment, so the result may be wrong by half of that.
 static double server_ahead_s(struct fault_context *c, struct err *e)

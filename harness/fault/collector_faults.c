@@ -4,8 +4,6 @@
 #include "os/interrupt.h"
 #include "os/process.h"
 
-#define INSTANCES_MAX 64
-
 static const int64_t gone_wait_ns = 5 * NS_PER_S;
 static const int64_t poll_ns = 2 * NS_PER_MS;
 

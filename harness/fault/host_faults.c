@@ -3,8 +3,6 @@
 
 #include <signal.h>
 
-#define INSTANCES_MAX 64
-
 // Kills the collectors first, so that none of them sees its server die. The reader counts as a
 // program on another host, so it still reads the bytes that are in the pipe.
 static bool kill_host(struct fault_context *c, struct fault_record *r, struct err *e)

@@ -1,8 +1,6 @@
 // Faults of the reader of the collector's output. The harness is that reader.
 #include "fault/family.h"
 
-#define INSTANCES_MAX 64
-
 // Lets the harness read slowly. pause-reader has no `rate`; with 0 the harness reads nothing.
 static bool slow_reader(struct fault_context *c, struct fault_record *r, struct err *e)
 {

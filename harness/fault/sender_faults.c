@@ -3,8 +3,6 @@
 #include "os/interrupt.h"
 #include "subject/mock_sender.h"
 
-#define INSTANCES_MAX 64
-
 static const int64_t poll_ns = 2 * NS_PER_MS;
 
 // Begins pause-sender or hang-sender.

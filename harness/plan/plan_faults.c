@@ -8,8 +8,8 @@
 
 // Room for the faults that last at one moment: one for each thing that a fault takes (see THING_ in
 // scenario/verbs.h). Nine of them are there once, and three, the collector, its reader and its
-// sender, for each of 64 instances.
-#define LASTING_MAX (9 + 3 * 64)
+// sender, for each instance.
+#define LASTING_MAX (9 + 3 * INSTANCES_MAX)
 
 static void leave_out_collisions(struct plan *p, const struct scenario *s);
 

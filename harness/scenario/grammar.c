@@ -252,8 +252,8 @@ static const struct field collector_fields[] = {
     {"dequeue", FIELD_WORD, AT(collector.dequeue), .default_text = "cursor", .words = dequeue_words,
         .help = "how tokens are dequeued: cursor, by one collector, in commit order; shared, by "
                 "any number; or leased, by any number, with answers"},
-    {"instances", FIELD_INT, AT(collector.instances), .default_text = "1", .min = 1, .max = 64,
-        .help = "how many collectors run at once"},
+    {"instances", FIELD_INT, AT(collector.instances), .default_text = "1", .min = 1,
+        .max = INSTANCES_MAX, .help = "how many collectors run at once"},
     {"batch_limit", FIELD_INT, AT(collector.batch_limit), .default_text = "10", .min = 1,
         .max = 1000000,
         .help = "most tokens in one line; the reference collector takes up to 100000"},

@@ -80,6 +80,7 @@ struct scenario_postgres {
 #define SCHEMA_NONE (-1) // for a database that a subject fills itself
 #define SCENARIO_IMAGE "postgres:18"
 #define SUBJECT_MAILROOM "mailroom"
+#define INSTANCES_MAX 64 // the most collectors that a scenario may have
 
 // The answers of the harness in the role of the sender. The seed decides the answer for each token
 // and attempt.

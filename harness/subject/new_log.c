@@ -14,8 +14,6 @@
 #include "os/paths.h"
 #include "subject/process_sample.h"
 
-#define INSTANCES_MAX 64 // the most that a scenario may have
-
 // The arrays that a new log needs. They are allocated before the old log is touched.
 struct fresh {
     struct process_record *processes;
