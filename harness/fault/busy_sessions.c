@@ -125,11 +125,6 @@ static bool end_busy(struct fault_context *c, struct fault_record *r, struct err
 
 // --- what the threads share -----------------------------------------------------------
 
-static bool is_busy_stopped(const struct busy *s)
-{
-    return atomic_load(&s->stop);
-}
-
 // Opens a session and keeps it until the fault ends. `first` is its first statement; NULL: none.
 // Returns NULL and sets s->failed when the connection or that statement fails.
 static PGconn *open_busy_session(struct busy *s, const char *role, const char *first)
@@ -179,7 +174,7 @@ static void fill_notify_queue(struct busy *s)
     s->failed = s->failed || !sql_exec(listener, "BEGIN", &s->why);
     PGconn *filler = !s->failed ? open_busy_session(s, s->context->server->superuser, NULL) : NULL;
 
-    while (filler && !is_busy_stopped(s) && s->fullest < s->spec->to) {
+    while (filler && !atomic_load(&s->stop) && s->fullest < s->spec->to) {
         if (!sql_exec(filler, fill, &s->why) ||
             !sql_value(
                 filler, "SELECT pg_notification_queue_usage()", usage, sizeof usage, &s->why)) {
@@ -216,7 +211,7 @@ static bool finish_connecting(const struct busy *s, PGconn *conn)
     while (PQstatus(conn) != CONNECTION_BAD && status != PGRES_POLLING_OK) {
         struct pollfd p = {
             .fd = PQsocket(conn), .events = status == PGRES_POLLING_READING ? POLLIN : POLLOUT};
-        if (is_busy_stopped(s))
+        if (atomic_load(&s->stop))
             return false;
         if (poll(&p, 1, (int)(step_ns / NS_PER_MS)) > 0)
             status = PQconnectPoll(conn);
@@ -237,7 +232,7 @@ static bool was_refused(const PGconn *conn)
 // needs them.
 static void take_connections(struct busy *s)
 {
-    while (!is_busy_stopped(s)) {
+    while (!atomic_load(&s->stop)) {
         PGconn *conn = begin_connecting(s->context->server);
         bool taken = finish_connecting(s, conn);
         if (taken && s->session_count == SESSIONS_MAX) {
@@ -280,10 +275,10 @@ static void vacuum_slowly(struct busy *s)
                                  "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1")
                            : NULL;
 
-    while (conn && !is_busy_stopped(s)) {
+    while (conn && !atomic_load(&s->stop)) {
         s->failed = !PQsendQuery(conn, "VACUUM (INDEX_CLEANUP ON) tokens");
         while (!s->failed && PQisBusy(conn)) {
-            if (is_busy_stopped(s))
+            if (atomic_load(&s->stop))
                 send_cancel(conn);
             count_seen_vacuum(s, watcher, PQbackendPID(conn));
             if (wait_readable(conn))
@@ -291,8 +286,8 @@ static void vacuum_slowly(struct busy *s)
         }
         for (PGresult *result; (result = PQgetResult(conn)) != NULL;) {
             // At the fault's end we cancel the VACUUM ourselves, so its error is no failure then.
-            s->failed =
-                s->failed || (PQresultStatus(result) == PGRES_FATAL_ERROR && !is_busy_stopped(s));
+            s->failed = s->failed ||
+                        (PQresultStatus(result) == PGRES_FATAL_ERROR && !atomic_load(&s->stop));
             PQclear(result);
         }
         if (s->failed) {
@@ -316,7 +311,7 @@ static void read_without_pause(struct busy *s)
                 "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM tokens"))
             return;
     }
-    while (!is_busy_stopped(s) && !s->failed) {
+    while (!atomic_load(&s->stop) && !s->failed) {
         for (int i = 0; i < READERS; i++) {
             PGconn *conn = s->sessions[i];
             // The session is within its transaction, and no query of it is at work.
