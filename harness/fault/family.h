@@ -47,6 +47,9 @@ int64_t fault_victim_deadline_ns(const struct fault_context *c);
 
 fault_look fault_sees_collector; // collector_faults.c: true when a process of the collector runs
 
+// Returns the disk of the server; NULL when it is none of the harness's own.
+struct disk *fault_disk(const struct fault_context *c); // server_faults.c
+
 // Steps of the server's and of the collectors' family that kill-host uses, too.
 fault_step fault_stop_server, fault_start_server; // server_faults.c
 fault_step fault_start_collector;                 // collector_faults.c

@@ -5,17 +5,19 @@
 #include "postgres/local/disk.h"
 #include "postgres/sql.h"
 
-static struct disk *fault_server_disk(const struct server *s)
+struct disk *fault_disk(const struct fault_context *c)
 {
-    return s->provider->disk ? s->provider->disk(s) : NULL;
+    const struct provider *p = c->server->provider;
+
+    return p->disk ? p->disk(c->server) : NULL;
 }
 
 // Returns how the verb stops the server. kill-host can cut the power only of a crashable disk.
-static enum server_stop stop_mode_of(const struct server *s, enum verb_id id)
+static enum server_stop stop_mode_of(const struct fault_context *c, enum verb_id id)
 {
     switch (id) {
     case VERB_KILL_HOST:
-        return fault_server_disk(s) ? SERVER_STOP_POWER : SERVER_STOP_KILL;
+        return fault_disk(c) ? SERVER_STOP_POWER : SERVER_STOP_KILL;
     case VERB_CRASH_SERVER:
         return SERVER_STOP_IMMEDIATE;
     case VERB_KILL_SERVER:
@@ -39,11 +41,11 @@ bool fault_change_pages(struct fault_context *c, struct fault_record *r, struct 
 {
     const struct server *s = c->server;
 
-    if (stop_mode_of(s, r->spec->verb->id) != SERVER_STOP_POWER)
+    if (stop_mode_of(c, r->spec->verb->id) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
     // disk_dirty_pages takes the connection over.
-    bool ok = conn && disk_dirty_pages(fault_server_disk(s), conn, e);
+    bool ok = conn && disk_dirty_pages(fault_disk(c), conn, e);
     // Nothing was broken before this moment, so the fault begins here.
     r->began_ns = clock_now_ns();
     return ok;
@@ -59,7 +61,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
         return false;
     snprintf(r->evidence, sizeof r->evidence, "%s", before);
     sql_finish(&c->admin);
-    return c->server->provider->stop(c->server, stop_mode_of(c->server, r->spec->verb->id), e);
+    return c->server->provider->stop(c->server, stop_mode_of(c, r->spec->verb->id), e);
 }
 
 // Starts the server again. A start time other than that in r->evidence proves that it was stopped.
@@ -70,16 +72,16 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     snprintf(before, sizeof before, "%.60s", r->evidence);
     // After a power cut, the error also tells what the disk lost.
     if (!c->server->provider->start(c->server, e) || !read_start_time(c, now, sizeof now, e))
-        return stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER
-                   ? err_prefix(e, "%s", fault_server_disk(c->server)->evidence)
+        return stop_mode_of(c, r->spec->verb->id) == SERVER_STOP_POWER
+                   ? err_prefix(e, "%s", fault_disk(c)->evidence)
                    : false;
     // If the stop had done nothing, the collector would pass every check untested. (If the fault
     // failed at its beginning, `before` is the reason and no time, so it differs from any start
     // time.)
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
-    if (stop_mode_of(c->server, r->spec->verb->id) == SERVER_STOP_POWER)
-        snprintf(r->evidence, sizeof r->evidence, "%s", fault_server_disk(c->server)->evidence);
+    if (stop_mode_of(c, r->spec->verb->id) == SERVER_STOP_POWER)
+        snprintf(r->evidence, sizeof r->evidence, "%s", fault_disk(c)->evidence);
     else
         snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);
     return true;
@@ -88,7 +90,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
 static bool cut_power(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     bool ok = fault_change_pages(c, r, e) && fault_stop_server(c, r, e);
-    const int64_t cut_ns = fault_server_disk(c->server)->cut_ns;
+    const int64_t cut_ns = fault_disk(c)->cut_ns;
 
     // The disk cuts its power only when pages are being written, so the fault begins then.
     r->began_ns = cut_ns > r->began_ns ? cut_ns : r->began_ns;

@@ -8,11 +8,6 @@
 static const int64_t hit_limit_ns = 10 * NS_PER_S; // for a flush, and for the panic after it
 static const int64_t poll_ns = 5 * NS_PER_MS;
 
-static struct disk *fault_disk(const struct fault_context *c)
-{
-    return c->server->provider->disk(c->server);
-}
-
 // --- slow-disk ----------------------------------------------------------------------
 
 static bool begin_slow_disk(struct fault_context *c, struct fault_record *r, struct err *e)
