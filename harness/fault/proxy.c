@@ -16,11 +16,7 @@
 
 #include "fault/wire.h"
 #include "fault/proxy_inside.h"
-
-static void lock_proxy(struct proxy *p)
-{
-    pthread_mutex_lock(&p->lock);
-}
+#include "postgres/migrate.h"
 
 // Releases the lock, and wakes the proxy's thread, so that a change takes effect at once.
 static void unlock_and_wake(struct proxy *p)
@@ -36,12 +32,6 @@ static void unlock_and_wake(struct proxy *p)
 static bool proxy_listen_at(
     struct proxy *p, const struct sockaddr_storage *at, socklen_t at_len, struct err *e)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } bound = {0};
-    socklen_t len = sizeof bound;
     int on = 1;
 
     // SO_REUSEADDR lets a proxy come back at the same port while connections of an earlier proxy
@@ -49,10 +39,9 @@ static bool proxy_listen_at(
     p->listener = socket(at->ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (p->listener < 0 || setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(p->listener, (const struct sockaddr *)at, at_len) != 0 ||
-        listen(p->listener, PROXY_LINKS_MAX) != 0 ||
-        getsockname(p->listener, &bound.any, &len) != 0)
+        listen(p->listener, PROXY_LINKS_MAX) != 0)
         return err_sys(e, ERR_SYSTEM, "the proxy cannot listen");
-    p->port = ntohs(bound.any.sa_family == AF_INET6 ? bound.v6.sin6_port : bound.v4.sin_port);
+    p->port = proxy_port_of(p->listener, false);
     return true;
 }
 
@@ -89,9 +78,7 @@ static bool may_stand_before(const struct server *server, struct err *e)
 
     if (!server->conninfo)
         return true;
-    return ((server->provider->conninfo(server, server->superuser, server->database, &conninfo) &&
-                buf_str(&conninfo)) ||
-               err_set(e, ERR_INTERNAL, "the conninfo is too long")) &&
+    return migrate_conninfo(server, server->superuser, &conninfo, e) &&
            server->provider->address(server, &at, &len, e) &&
            clear_text_allowed(conninfo.data, (const struct sockaddr *)&at, e);
 }
@@ -131,7 +118,7 @@ void proxy_free(struct proxy *p)
         return;
     // The thread uses the links until it has ended.
     if (p->started) {
-        lock_proxy(p);
+        pthread_mutex_lock(&p->lock);
         p->stopping = true;
         unlock_and_wake(p);
         pthread_join(p->thread, NULL);
@@ -165,7 +152,7 @@ struct proxy_counts proxy_counts(struct proxy *p)
 {
     struct proxy_counts counts;
 
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     counts = (struct proxy_counts){.links = p->link_count,
         .passed = p->passed_before,
         .limited = p->limited,
@@ -188,7 +175,7 @@ enum exchange_state proxy_state(struct proxy *p)
 {
     enum exchange_state busiest = EXCHANGE_NONE;
 
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     // The states are numbered from the least busy to the busiest.
     for (size_t i = 0; i < p->link_count; i++) {
         enum exchange_state state = exchange_state(&p->links[i]->exchange);
@@ -209,7 +196,7 @@ static size_t reset_all(struct proxy *p)
 
 void proxy_hold(struct proxy *p, bool client, bool server)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     // Only the directions of this fault change, because another fault may hold the other direction.
     p->conditions.hold[MESSAGE_CLIENT] |= client;
     p->conditions.hold[MESSAGE_SERVER] |= server;
@@ -218,7 +205,7 @@ void proxy_hold(struct proxy *p, bool client, bool server)
 
 void proxy_heal(struct proxy *p, bool client, bool server, bool drop)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->conditions.hold[MESSAGE_CLIENT] &= !client;
     p->conditions.hold[MESSAGE_SERVER] &= !server;
     if (drop)
@@ -228,7 +215,7 @@ void proxy_heal(struct proxy *p, bool client, bool server, bool drop)
 
 size_t proxy_reset(struct proxy *p)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     size_t count = reset_all(p);
     unlock_and_wake(p);
     return count;
@@ -236,7 +223,7 @@ size_t proxy_reset(struct proxy *p)
 
 void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->conditions.delay_ns = by_ns;
     p->jitter_ns = jitter_ns;
     unlock_and_wake(p);
@@ -244,21 +231,21 @@ void proxy_delay(struct proxy *p, int64_t by_ns, int64_t jitter_ns)
 
 void proxy_throttle(struct proxy *p, double rate)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->conditions.rate = rate;
     unlock_and_wake(p);
 }
 
 void proxy_limit(struct proxy *p, uint64_t bytes)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->conditions.limit = bytes;
     unlock_and_wake(p);
 }
 
 void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->conditions.slice = bytes;
     p->conditions.slice_gap_ns = gap_ns;
     unlock_and_wake(p);
@@ -266,7 +253,7 @@ void proxy_slice(struct proxy *p, size_t bytes, int64_t gap_ns)
 
 struct proxy_client proxy_cut_client(struct proxy *p)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     struct proxy_client client = p->cut_client;
     pthread_mutex_unlock(&p->lock);
     return client;
@@ -279,7 +266,7 @@ static struct cut make_cut(const struct message_kind *kind, int n, enum cut_side
 
 void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->cut = make_cut(kind, n, side);
     p->next = (struct cut){0};
     p->cut_count = 0;
@@ -288,14 +275,14 @@ void proxy_cut(struct proxy *p, const struct message_kind *kind, int n, enum cut
 
 void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enum cut_side side)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->next = make_cut(kind, n, side);
     unlock_and_wake(p);
 }
 
 void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->hook = hook;
     p->hook_arg = arg;
     pthread_mutex_unlock(&p->lock);
@@ -303,7 +290,7 @@ void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg)
 
 size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX])
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     size_t count = p->cut_count;
     if (at_ns)
         memcpy(at_ns, p->cut_ns, sizeof p->cut_ns);
@@ -318,7 +305,7 @@ bool proxy_was_cut(struct proxy *p)
 
 void proxy_forget_cut(struct proxy *p)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->cut = p->next = (struct cut){0};
     p->cut_count = 0;
     p->hook = NULL;
@@ -327,7 +314,7 @@ void proxy_forget_cut(struct proxy *p)
 
 void proxy_tally(struct proxy *p, unsigned counts[2][256])
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     memcpy(counts, p->tally, sizeof p->tally);
     memset(p->tally, 0, sizeof p->tally);
     pthread_mutex_unlock(&p->lock);
@@ -335,7 +322,7 @@ void proxy_tally(struct proxy *p, unsigned counts[2][256])
 
 void proxy_record(struct proxy *p, struct transcript *transcript)
 {
-    lock_proxy(p);
+    pthread_mutex_lock(&p->lock);
     p->transcript = transcript;
     pthread_mutex_unlock(&p->lock);
 }

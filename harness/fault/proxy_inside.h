@@ -147,6 +147,9 @@ struct proxy {
 // Runs as a thread: passes bytes until `stopping` is set. Its argument is the proxy.
 void *proxy_pass_bytes(void *proxy);
 
+// Returns the TCP port of a socket or, with `peer`, of its other end; 0: it is not known.
+int proxy_port_of(int fd, bool peer);
+
 // Ends the connection links[i], and adds the number of bytes that it has passed to passed_before.
 // The caller holds the lock.
 void proxy_remove_link(struct proxy *p, size_t i, bool reset);

@@ -60,8 +60,7 @@ static int connect_to_server(const struct proxy *p)
     return fd;
 }
 
-// Returns the TCP port of the client; 0: it is not known.
-static int client_port_of(int client)
+int proxy_port_of(int fd, bool peer)
 {
     union {
         struct sockaddr any;
@@ -70,7 +69,7 @@ static int client_port_of(int client)
     } at = {0};
     socklen_t len = sizeof at;
 
-    if (getpeername(client, &at.any, &len) != 0)
+    if ((peer ? getpeername(fd, &at.any, &len) : getsockname(fd, &at.any, &len)) != 0)
         return 0;
     return at.any.sa_family == AF_INET    ? ntohs(at.v4.sin_port)
            : at.any.sa_family == AF_INET6 ? ntohs(at.v6.sin6_port)
@@ -91,7 +90,7 @@ static void accept_client(struct proxy *p, int client)
     set_no_delay(client);
     struct link *link = link_new(client, server);
     link->number = ++p->accepted;
-    link->client_port = client_port_of(client);
+    link->client_port = proxy_port_of(client, true);
     p->links[p->link_count++] = link;
 }
 
