@@ -7,9 +7,7 @@
 static int64_t due_end_ns(const struct fault_record *r)
 {
     // A fault that begins late still lasts as long as its `for`.
-    int64_t from_ns = r->began_ns > r->planned_ns ? r->began_ns : r->planned_ns;
-
-    return from_ns + plan_lasts_ns(r->spec);
+    return clock_max(r->began_ns, r->planned_ns) + plan_lasts_ns(r->spec);
 }
 
 // True when a fault that stops the server is at work.
@@ -80,7 +78,7 @@ int64_t scheduler_victim_deadline_ns(
         // Fault f may keep the victims away until it ends. Its end cannot be carried out while this
         // fault waits for a victim, so the wait ends when f is due to end.
         if (!f->undone && takes_victims(f->spec->verb) && due_end_ns(f) < until_ns)
-            until_ns = due_end_ns(f) > now_ns ? due_end_ns(f) : now_ns;
+            until_ns = clock_max(due_end_ns(f), now_ns);
     }
     return until_ns;
 }

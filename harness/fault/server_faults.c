@@ -93,7 +93,7 @@ static bool cut_power(struct fault_context *c, struct fault_record *r, struct er
     const int64_t cut_ns = fault_disk(c)->cut_ns;
 
     // The disk cuts its power only when pages are being written, so the fault begins then.
-    r->began_ns = cut_ns > r->began_ns ? cut_ns : r->began_ns;
+    r->began_ns = clock_max(cut_ns, r->began_ns);
     return ok;
 }
 

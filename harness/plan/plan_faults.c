@@ -50,11 +50,10 @@ static void add_occurrences(struct plan *p, const struct scenario *s, uint32_t s
 
     rng_init(&rng, s->seed, FAULT_STREAMS + spec);
     for (size_t n = 0; n < count_occurrences(f); n++) {
-        int64_t at_ns = fault_at_ns(f, n, &rng);
+        int64_t at_ns = fault_at_ns(f, n, &rng), end_ns = at_ns + plan_lasts_ns(f);
         p->faults[p->fault_count++] =
-            (struct plan_fault){.at_ns = at_ns, .end_ns = at_ns + plan_lasts_ns(f), .spec = spec};
-        if (at_ns + plan_lasts_ns(f) > p->end_ns)
-            p->end_ns = at_ns + plan_lasts_ns(f);
+            (struct plan_fault){.at_ns = at_ns, .end_ns = end_ns, .spec = spec};
+        p->end_ns = clock_max(p->end_ns, end_ns);
     }
 }
 

@@ -54,7 +54,7 @@ static int64_t calm_ns(const struct plan *p)
     int64_t last_ns = 0;
 
     for (size_t i = 0; i < p->fault_count; i++)
-        last_ns = p->faults[i].end_ns > last_ns ? p->faults[i].end_ns : last_ns;
+        last_ns = clock_max(last_ns, p->faults[i].end_ns);
     return p->fault_count > 0 ? p->end_ns - last_ns : INT64_MAX;
 }
 

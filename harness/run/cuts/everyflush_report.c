@@ -163,7 +163,7 @@ static void print_loss_window(const struct flushes *f)
     int64_t oldest_ns = 0;
 
     for (uint64_t i = 0; i < f->count; i++)
-        oldest_ns = f->results[i].oldest_ns > oldest_ns ? f->results[i].oldest_ns : oldest_ns;
+        oldest_ns = clock_max(oldest_ns, f->results[i].oldest_ns);
     if (oldest_ns)
         printf("  the vanished tokens were acknowledged up to %.0f ms before the cut\n",
             (double)oldest_ns / 1e6);
