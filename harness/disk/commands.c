@@ -4,7 +4,8 @@
 
 struct command {
     const char *name;
-    int numbers; // how many numbers follow the command's name
+    int numbers;       // how many numbers follow the command's name
+    bool needs_replay; // refused unless a replay runs
     bool (*run)(
         struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e);
 };
@@ -133,8 +134,6 @@ static bool put_state(
     struct cache_cut left;
     int64_t at_ns = 0;
 
-    if (!d->replay)
-        return err_set(e, ERR_USAGE, "there is no replay");
     if (!replay_state(d, numbers[0], numbers[1], &left, &at_ns, e))
         return false;
     write_cut_numbers(&left, answer, size);
@@ -149,8 +148,7 @@ static bool answer_trial_flushes(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
     (void)numbers;
-    if (!d->replay)
-        return err_set(e, ERR_USAGE, "there is no replay");
+    (void)e;
     snprintf(answer, size, "%" PRIu64, replay_trial_flushes(d->replay));
     return true;
 }
@@ -162,8 +160,6 @@ static bool cut_again(
 {
     struct cache_cut left;
 
-    if (!d->replay)
-        return err_set(e, ERR_USAGE, "there is no replay");
     if (!replay_again(d, numbers[0], numbers[1], &left, e))
         return false;
     write_cut_numbers(&left, answer, size);
@@ -171,19 +167,19 @@ static bool cut_again(
 }
 
 static const struct command commands[] = {
-    {"counts", 0, answer_counts_and_power},
-    {"settle", 0, settle_cache},
-    {"lie", 0, ignore_flushes},
-    {"flush-takes", 1, set_flush_delay},
-    {"fail-flush", 1, set_failing_flush},
-    {"off", 0, switch_off},
-    {"on", 0, switch_on},
-    {"record", 0, start_recording},
-    {"end-record", 0, end_recording},
-    {"replay", 0, start_replay},
-    {"state", 2, put_state},
-    {"trial", 0, answer_trial_flushes},
-    {"again", 2, cut_again},
+    {"counts", .run = answer_counts_and_power},
+    {"settle", .run = settle_cache},
+    {"lie", .run = ignore_flushes},
+    {"flush-takes", .numbers = 1, .run = set_flush_delay},
+    {"fail-flush", .numbers = 1, .run = set_failing_flush},
+    {"off", .run = switch_off},
+    {"on", .run = switch_on},
+    {"record", .run = start_recording},
+    {"end-record", .run = end_recording},
+    {"replay", .run = start_replay},
+    {"state", .numbers = 2, .needs_replay = true, .run = put_state},
+    {"trial", .needs_replay = true, .run = answer_trial_flushes},
+    {"again", .numbers = 2, .needs_replay = true, .run = cut_again},
 };
 
 static const struct command *find_command(const char *line, size_t length)
@@ -240,6 +236,8 @@ static bool run_command(
         return arm_power_cut(d, line + 4, e);
     if (!command || !parse_command_numbers(line + length, numbers, command->numbers))
         return err_set(e, ERR_USAGE, "no such command: %s", line);
+    if (command->needs_replay && !d->replay)
+        return err_set(e, ERR_USAGE, "there is no replay");
     return command->run(d, numbers, answer, size, e);
 }
 
