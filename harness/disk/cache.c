@@ -49,19 +49,17 @@ void cache_add(
     c->bytes += length;
 }
 
-void cache_evict(struct cache *c, uint64_t max_bytes)
+void cache_evict_oldest(struct cache *c)
 {
-    while (c->bytes > max_bytes) {
-        struct cached_write *oldest = &c->items[c->first++];
-        c->bytes -= oldest->length;
-        free_write(oldest);
-    }
+    struct cached_write *oldest = &c->items[c->first++];
+
+    c->bytes -= oldest->length;
+    free_write(oldest);
     if (c->first == c->count)
         c->first = c->count = 0;
 }
 
-// Puts back the bytes that the writes from item `from` on have replaced.
-static bool undo_writes(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
+bool cache_undo(const struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
     // Undo the newest first, because a later write may have replaced bytes of an earlier one.
     for (size_t i = c->count; i-- > from;) {
@@ -72,14 +70,9 @@ static bool undo_writes(const struct cache *c, size_t from, cache_put_fn *put, v
     return true;
 }
 
-bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg)
+bool cache_take_back(struct cache *c, size_t from, cache_put_fn *put, void *arg)
 {
-    return undo_writes(c, c->first, put, arg);
-}
-
-bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg)
-{
-    if (!undo_writes(c, from, put, arg))
+    if (!cache_undo(c, from, put, arg))
         return false;
     while (c->count > from) {
         struct cached_write *w = &c->items[--c->count];

@@ -32,18 +32,17 @@ void cache_add(
 // Empties the cache. Call this when all its writes have reached the platter.
 void cache_clear(struct cache *c);
 
-// Removes the oldest writes, which count as having reached the platter, until at most
-// `max_bytes` are left.
-void cache_evict(struct cache *c, uint64_t max_bytes);
+// Removes the oldest write, which counts as having reached the platter. There must be one.
+void cache_evict_oldest(struct cache *c);
 
 // Receives one run of bytes and its place; false ends the walk.
 typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t length);
 
-// Puts back the bytes that were there before the first write. Undoes the newest write first.
-MUST_USE bool cache_undo(const struct cache *c, cache_put_fn *put, void *arg);
+// Puts back the bytes that the writes from item `from` on have replaced. Undoes the newest first.
+MUST_USE bool cache_undo(const struct cache *c, size_t from, cache_put_fn *put, void *arg);
 
-// Undoes only the writes from item `from` on, and removes them from the cache.
-MUST_USE bool cache_undo_from(struct cache *c, size_t from, cache_put_fn *put, void *arg);
+// Undoes these writes, and removes them from the cache.
+MUST_USE bool cache_take_back(struct cache *c, size_t from, cache_put_fn *put, void *arg);
 
 // The part of the cache that survived a power cut.
 struct cache_cut {

@@ -55,13 +55,14 @@ bool device_read(struct device *d, uint64_t offset, void *data, size_t length)
     return true;
 }
 
-// Writes all the bytes, in several calls if need be.
-static bool write_at(int fd, uint64_t offset, const void *data, size_t length)
+bool device_put(void *fd, uint64_t offset, const void *data, uint32_t length)
 {
     size_t done = 0;
 
+    // The bytes may take several calls.
     while (done < length) {
-        ssize_t got = pwrite(fd, (const char *)data + done, length - done, (off_t)(offset + done));
+        ssize_t got = pwrite(
+            *(const int *)fd, (const char *)data + done, length - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -69,13 +70,6 @@ static bool write_at(int fd, uint64_t offset, const void *data, size_t length)
         done += (size_t)got;
     }
     return true;
-}
-
-bool device_put(void *device, uint64_t offset, const void *data, uint32_t length)
-{
-    const struct device *d = device;
-
-    return write_at(d->image, offset, data, length);
 }
 
 // Adds a write or a flush to the recording, if there is one.
@@ -114,7 +108,7 @@ static bool take_write(struct device *d, uint64_t offset, const void *data, uint
         // evict_oldest will subtract them.
         d->word_sectors += count_word_sectors(d, data, length);
     }
-    return ok && write_at(d->image, offset, data, length) &&
+    return ok && device_put(&d->image, offset, data, length) &&
            record_entry(d, LOGGED_WRITE, clock_now_ns(), offset, data, length, &unsaid);
 }
 
@@ -135,7 +129,7 @@ static void evict_oldest(struct device *d)
         d->word_sectors -= count_word_sectors(d, oldest->after, oldest->length);
         if (is_canary(d->canary_in_cache, oldest->after, oldest->length))
             d->canary_in_cache[0] = '\0';
-        cache_evict(&d->cache, d->cache.bytes - oldest->length);
+        cache_evict_oldest(&d->cache);
     }
 }
 
@@ -220,7 +214,7 @@ bool device_power_on(struct device *d, struct cache_cut *left, struct err *e)
     *left = (struct cache_cut){0};
     if (d->power == POWER_ON)
         return true;
-    if (!cache_choose(&d->cache, d->seed, device_put, d, left, e))
+    if (!cache_choose(&d->cache, d->seed, device_put, &d->image, left, e))
         return false;
     device_empty_cache(d);
     d->power = POWER_ON;
@@ -250,17 +244,12 @@ static bool copy_image(int from, int to, uint64_t size)
     return errno == ENXIO; // there is no data any more after `at`
 }
 
-// The cache_put_fn with which cache_undo writes into a file; `fd` points to the file's descriptor.
-static bool put_into(void *fd, uint64_t offset, const void *data, uint32_t length)
-{
-    return write_at(*(int *)fd, offset, data, length);
-}
-
 // Copies the image and undoes the cache's writes in the copy, as if a cut had lost them all.
 static bool make_base(struct device *d, struct err *e)
 {
     int fd = openat(d->dir, DEVICE_BASE, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && copy_image(d->image, fd, d->size) && cache_undo(&d->cache, put_into, &fd);
+    bool ok = fd >= 0 && copy_image(d->image, fd, d->size) &&
+              cache_undo(&d->cache, d->cache.first, device_put, &fd);
 
     if (!ok)
         err_sys(e, ERR_SYSTEM, "cannot copy the disk's image");

@@ -118,7 +118,7 @@ void replay_flush(struct replay *r)
 // Undoes the trial's writes in the image, from number `from` on; 0: all of them.
 static bool undo_trial(struct device *d, size_t from, struct err *e)
 {
-    return cache_undo_from(&d->replay->trial, from, device_put, d) ||
+    return cache_take_back(&d->replay->trial, from, device_put, &d->image) ||
            err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
 }
 
@@ -131,7 +131,7 @@ static bool put_for_trial(void *device, uint64_t offset, const void *data, uint3
 
     return length == sizeof before && device_read(d, offset, before, length) &&
            replay_remember(d->replay, offset, length, before, data) &&
-           device_put(d, offset, data, length);
+           device_put(&d->image, offset, data, length);
 }
 
 // Reads the recorded writes up to the next flush, puts them onto the image, and adds them to the
@@ -153,7 +153,7 @@ static bool read_interval(struct device *d, struct cache *cache, int64_t *at_ns,
         bool ok = device_read(d, entry.offset, before, entry.length);
         if (ok)
             cache_add(cache, entry.offset, entry.length, before, r->data);
-        if (!ok || !device_put(d, entry.offset, r->data, entry.length))
+        if (!ok || !device_put(&d->image, entry.offset, r->data, entry.length))
             return err_sys(e, ERR_SYSTEM, "cannot write the disk's image");
     }
     *at_ns = entry.at_ns;
