@@ -203,8 +203,7 @@ bool record_open(struct record *r, const char *folder, const struct record_head 
 
 void record_close(struct record *r)
 {
-    if (r->file)
-        fclose(r->file);
+    record_suspend(r);
     json_decref(r->head);
     json_decref(r->lines);
     *r = (struct record){0};
@@ -226,8 +225,7 @@ static void remove_record(struct record *r)
 
     if (!r->file)
         return;
-    fclose(r->file);
-    r->file = NULL;
+    record_suspend(r);
     if (path_join(path, r->folder, RECORD_NAME, &ignored))
         unlink(path);
     rmdir(r->folder);
