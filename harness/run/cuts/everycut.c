@@ -130,8 +130,7 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
     return provider_suits(c->server.provider, &s->postgres, e) &&
            c->server.provider->open(&c->server, &s->postgres, e) &&
            c->server.provider->start(&c->server, e) &&
-           // The server's own database is migrated, and each trial gets a database that equals it.
-           (c->setting.template_db = c->server.database) &&
+           // The server's own database is the template of the trials' databases.
            migrate_database(
                &c->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e) &&
            finish_template(c, s, e);
@@ -147,9 +146,8 @@ static bool fixture_open(struct cuts *c, struct trial_fixture *f, int number, st
     bool copies = c->setting.scenario->collector.layout != LAYOUT_REFERENCE;
 
     *f = (struct trial_fixture){0};
-    f->proxy = freshdb_open(&f->db, &c->server, c->setting.template_db, copies, number, e)
-                   ? proxy_start(&c->server, e)
-                   : NULL;
+    f->proxy =
+        freshdb_open(&f->db, &c->server, copies, number, e) ? proxy_start(&c->server, e) : NULL;
     return f->proxy != NULL;
 }
 

@@ -7,10 +7,10 @@
 static const int64_t poll_ns = 2 * NS_PER_MS;
 static const int64_t session_end_ns = 30 * NS_PER_S; // how long a backend may take to end
 
-bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
-    bool copies, int number, struct err *e)
+bool freshdb_open(
+    struct freshdb *db, const struct server *server, bool copies, int number, struct err *e)
 {
-    *db = (struct freshdb){.server = server, .template_db = template_db, .copies = copies};
+    *db = (struct freshdb){.server = server, .copies = copies};
     snprintf(db->name, sizeof db->name, "mailproof_cut_%d", number);
     db->admin = provider_connect(server, server->superuser, "postgres", e);
     return db->admin != NULL;
@@ -29,7 +29,7 @@ static bool copy_template(struct freshdb *db, struct err *e)
 {
     char sql[256];
 
-    snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s", db->name, db->template_db);
+    snprintf(sql, sizeof sql, "CREATE DATABASE %s TEMPLATE %s", db->name, db->server->database);
     return drop_freshdb(db, e) && sql_exec(db->admin, sql, e) &&
            (db->conn = provider_connect(db->server, db->server->superuser, db->name, e)) &&
            (db->copies || sql_exec(db->conn, run_sql_save_template, e));

@@ -19,25 +19,13 @@ static int batch_rows(const struct scenario *s)
     return rows < ROWS_MAX ? rows : ROWS_MAX;
 }
 
-static int rows_of(enum step step, const struct scenario *s)
-{
-    switch (step) {
-    case STEP_TWO:
-        return 2;
-    case STEP_BATCH:
-        return batch_rows(s);
-    default:
-        return 1;
-    }
-}
-
 // Plans one transaction a second. The trial itself decides when it sends each of them.
 static void make_phases(struct steps *s, const struct scenario *of)
 {
     static char name[] = "step";
 
     for (size_t i = 0; i < STEPS; i++) {
-        int rows = rows_of((enum step)i, of);
+        int rows = i == STEP_TWO ? 2 : i == STEP_BATCH ? batch_rows(of) : 1;
         s->phases[i] = (struct load_phase){
             .name = name,
             .for_ns = NS_PER_S,
@@ -88,11 +76,6 @@ bool steps_init(struct steps *s, const struct scenario *of, struct err *e)
 void steps_fini(struct steps *s)
 {
     plan_fini(&s->plan);
-}
-
-bool steps_sendable(const struct steps *s, uint32_t token)
-{
-    return token_kind_deliverable(s->plan.kinds[token]);
 }
 
 // --- the server's side -------------------------------------------------------------

@@ -29,7 +29,6 @@ static const int64_t kill_ns = 5 * NS_PER_S; // time in which a killed process m
 #define SILENT_STEPS 2
 
 _Static_assert(POINTS_CUTS_MAX == PROXY_CUTS_MAX, "a trial's cuts fit the proxy");
-_Static_assert(POINTS_CUTS_MAX == STEPS_FAULTS, "a trial's cuts fit its steps");
 
 struct trial {
     const struct trial_setting *setting;
@@ -46,7 +45,6 @@ struct trial {
     struct fault_record faults[POINTS_CUTS_MAX];
     char messages[POINTS_CUTS_MAX][64]; // the kinds of message, to which the faults point
     struct ledger ledger;
-    struct check_input input;
     struct load_result load;
     struct err gave_up;
 };
@@ -180,7 +178,8 @@ static bool is_read(const struct trial *t, size_t step)
     const struct plan_txn *txn = &t->steps.plan.txns[step];
 
     for (uint32_t token = txn->first_token; token < txn->first_token + txn->rows; token++) {
-        if (steps_sendable(&t->steps, token) && !subject_seen_ns(t->subject, token))
+        if (token_kind_deliverable(t->steps.plan.kinds[token]) &&
+            !subject_seen_ns(t->subject, token))
             return false;
     }
     return true;
@@ -379,7 +378,7 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
     t->ledger.faults = t->faults;
     t->ledger.fault_count = proxy_cuts(t->fixture->proxy, NULL);
     t->ledger.log = subject_log(t->subject);
-    t->input = (struct check_input){
+    const struct check_input input = {
         .load = &t->load,
         // Not counted: a trial cuts the connections itself.
         .reconnects = UINT64_MAX,
@@ -389,10 +388,10 @@ static bool judge_trial(struct trial *t, struct trial_result *kept, struct err *
     };
     if (!ledger_settle_end(&t->ledger, t->fixture->db.conn, e))
         return false;
-    check_ledger(&result, &t->ledger, &t->input);
+    check_ledger(&result, &t->ledger, &input);
     keep_trial_result(kept, &result, t->ledger.fault_count);
-    if (t->input.gave_up && !*kept->why)
-        snprintf(kept->why, sizeof kept->why, "%.255s", t->input.gave_up);
+    if (input.gave_up && !*kept->why)
+        snprintf(kept->why, sizeof kept->why, "%.255s", input.gave_up);
     result_fini(&result);
     return true;
 }

@@ -24,14 +24,13 @@
 // waits for that separately.
 
 #define STEPS 6
-#define STEPS_FAULTS 2
 
 // A scenario with the steps as its load, and otherwise the original's postgres and collector. Its
 // strings and arrays belong to the original scenario, or to this struct.
 struct steps {
     struct scenario scenario;
     struct load_phase phases[STEPS];
-    struct fault_spec faults[STEPS_FAULTS];
+    struct fault_spec faults[POINTS_CUTS_MAX];
     struct plan plan;                 // owned
     struct txn_record records[STEPS]; // the outcome of each transaction
 };
@@ -47,23 +46,18 @@ MUST_USE bool steps_prepare(const struct steps *s, PGconn *conn, struct err *e);
 MUST_USE bool steps_commit(
     struct steps *s, PGconn *conn, size_t step, int64_t start_ns, struct err *e);
 
-// True when the collector has to write this token.
-bool steps_sendable(const struct steps *s, uint32_t token);
-
 // --- freshdb.c ---------------------------------------------------------------------
 //
-// Gives each trial a database that equals a template. A copy of a template takes a third of a
-// second of processor time, so only the first trial gets a copy. For later trials the tables are
-// emptied and the queue's rows are restored. For a collector with tables of its own, each trial
-// gets a copy.
+// Gives each trial a database that equals a template: the server's own database, which is migrated
+// and has no tokens, and to which nobody is connected. A copy of it takes a third of a second of
+// processor time, so only the first trial gets a copy. For later trials the tables are emptied and
+// the queue's rows are restored. For a collector with tables of its own, each trial gets a copy.
 //
 // Other sessions in the database are ended first, so that nothing of a trial reaches into the next.
 
 struct freshdb {
     const struct server *server;
-    const char *template_db; // name of a migrated database without tokens, to which nobody is
-                             // connected
-    bool copies;             // true: each trial gets a new copy of the template
+    bool copies; // true: each trial gets a new copy of the template
     char name[64];
     PGconn *admin; // connection of the superuser to another database
     PGconn *conn;  // connection of the superuser to the trial's database; lives as long as that
@@ -71,8 +65,8 @@ struct freshdb {
 };
 
 // Connects, but makes no database yet. `number` distinguishes the databases of several workers.
-MUST_USE bool freshdb_open(struct freshdb *db, const struct server *server, const char *template_db,
-    bool copies, int number, struct err *e);
+MUST_USE bool freshdb_open(
+    struct freshdb *db, const struct server *server, bool copies, int number, struct err *e);
 
 // Makes the database, or restores it to the template's state.
 MUST_USE bool freshdb_renew(struct freshdb *db, struct err *e);
@@ -99,7 +93,6 @@ struct trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario names it
     const struct server *server;
-    const char *template_db; // see freshdb.c
     const char *log_dir;
     enum cut_action action;
 };
