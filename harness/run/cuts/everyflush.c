@@ -226,10 +226,8 @@ static bool try_all_flushes(struct flushes *f, struct err *e)
         uint64_t seed = f->setting.scenario->seed * STATES_MAX + i;
         // With this mutant only the last state is tried, that at the end of the recording. The
         // others count as passed, and a test must notice.
-        if (mutant_is("run", "every-flush") && i + 1 < f->count) {
-            f->results[i].starts = true;
+        if (mutant_is("run", "every-flush") && i + 1 < f->count)
             continue;
-        }
         show_flush_progress(f, i, "");
         struct flush_trial trial = make_flush_trial(f, i, seed);
         ok = states_put(&f->server, i + 1, seed, &f->states[i], e) &&

@@ -32,14 +32,19 @@ struct flush_workload {
                                              // is installed
 };
 
+// The kinds of failure. struct flush_trial_result counts the cases of each.
+enum flush_failure {
+    FLUSH_UNSTARTABLE, // the server does not start, or does not answer
+    FLUSH_VANISHED,    // tokens that were acknowledged before the cut and are missing
+    FLUSH_LOST,        // tokens that are present, but were never read; leased: or have no end
+    FLUSH_DUPLICATED,  // repeated deliveries that nothing excuses
+    FLUSH_DAMAGED,     // broken tuples, and queries that failed on broken data
+    FLUSH_EXITS,       // ends of the collector that nobody asked for
+    FLUSH_FAILURES,
+};
+
 struct flush_trial_result {
-    bool starts;         // true: the server starts and answers
-    unsigned vanished;   // number of tokens that were acknowledged before the cut and are missing
-    unsigned lost;       // number of tokens that are present, but were never read; leased: or have
-                         // no end
-    unsigned duplicated; // number of repeated deliveries that nothing excuses
-    unsigned damaged;    // number of broken tuples, and of queries that failed on broken data
-    unsigned exits;      // number of ends of the collector that nobody asked for
+    unsigned failures[FLUSH_FAILURES]; // number of cases of each kind
     uint64_t second_cut_flush; // the flush of the recovery, counted from 1, at which a second cut
                                // came; 0: no second cut
     struct state second;       // the state that the second cut left

@@ -6,67 +6,34 @@
 
 #define STATES_SHOWN 10
 
-static unsigned count_unstartable(const struct flush_trial_result *r)
-{
-    return !r->starts;
-}
-
-static unsigned count_vanished(const struct flush_trial_result *r)
-{
-    return r->vanished;
-}
-
-static unsigned count_lost(const struct flush_trial_result *r)
-{
-    return r->lost;
-}
-
-static unsigned count_duplicated(const struct flush_trial_result *r)
-{
-    return r->duplicated;
-}
-
-static unsigned count_damaged(const struct flush_trial_result *r)
-{
-    return r->damaged;
-}
-
-static unsigned count_exits(const struct flush_trial_result *r)
-{
-    return r->exits;
-}
-
-// The kinds of failure, each with the function that counts it in a state.
-static const struct failure {
+// The name and the meaning of each kind of failure.
+static const struct {
     const char *name, *help;
-    unsigned (*count)(const struct flush_trial_result *r);
-} failures[] = {
-    {"unstartable", "the server does not start", count_unstartable},
-    {"vanished", "acknowledged, but missing", count_vanished},
-    {"lost", "present, but never written (leased: or without an outcome)", count_lost},
-    {"duplicated", "written again, though its line was confirmed", count_duplicated},
-    {"damaged", "pages, indexes or queries broken", count_damaged},
-    {"exits", "the collector ended", count_exits},
+} failures[FLUSH_FAILURES] = {
+    [FLUSH_UNSTARTABLE] = {"unstartable", "the server does not start"},
+    [FLUSH_VANISHED] = {"vanished", "acknowledged, but missing"},
+    [FLUSH_LOST] = {"lost", "present, but never written (leased: or without an outcome)"},
+    [FLUSH_DUPLICATED] = {"duplicated", "written again, though its line was confirmed"},
+    [FLUSH_DAMAGED] = {"damaged", "pages, indexes or queries broken"},
+    [FLUSH_EXITS] = {"exits", "the collector ended"},
 };
-
-#define FAILURES (sizeof failures / sizeof *failures)
 
 // Counts a failure in a state. If the file system had to be repaired, the count is 0, because the
 // repair may have thrown away what was flushed.
-static unsigned count_in(const struct failure *kind, const struct flush_trial_result *r)
+static unsigned count_in(enum flush_failure kind, const struct flush_trial_result *r)
 {
-    return r->repaired ? 0 : kind->count(r);
+    return r->repaired ? 0 : r->failures[kind];
 }
 
 // True when the state has the failure more often than the scenario's `allow` tolerates.
 static bool is_intolerable(
-    const struct flushes *f, const struct failure *kind, const struct flush_trial_result *r)
+    const struct flushes *f, enum flush_failure kind, const struct flush_trial_result *r)
 {
-    return count_in(kind, r) > scenario_tolerates(f->setting.scenario, kind->name);
+    return count_in(kind, r) > scenario_tolerates(f->setting.scenario, failures[kind].name);
 }
 
 // True when some state has more of the failure than is tolerated.
-static bool is_kind_intolerable(const struct flushes *f, const struct failure *kind)
+static bool is_kind_intolerable(const struct flushes *f, enum flush_failure kind)
 {
     for (uint64_t i = 0; i < f->count; i++)
         if (is_intolerable(f, kind, &f->results[i]))
@@ -76,14 +43,14 @@ static bool is_kind_intolerable(const struct flushes *f, const struct failure *k
 
 static bool is_bad(const struct flushes *f, const struct flush_trial_result *r)
 {
-    for (size_t k = 0; k < FAILURES; k++)
-        if (is_intolerable(f, &failures[k], r))
+    for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++)
+        if (is_intolerable(f, k, r))
             return true;
     return false;
 }
 
 // Returns the number of states that have the failure; *sum gets the number of cases in all states.
-static uint64_t count_states(const struct flushes *f, const struct failure *kind, uint64_t *sum)
+static uint64_t count_states(const struct flushes *f, enum flush_failure kind, uint64_t *sum)
 {
     uint64_t states = 0;
 
@@ -102,7 +69,7 @@ static bool write_states(struct flushes *f, struct err *e)
     struct buf csv FREED_BY(buf_fini) = BUF_INIT(16 << 20);
 
     buf_append_str(&csv, "flush,at_ms,writes,sectors,kept,again,again_sectors,again_kept");
-    for (size_t k = 0; k < FAILURES; k++)
+    for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++)
         buf_printf(&csv, ",%s", failures[k].name);
     buf_append_str(&csv, ",ms\n");
     for (uint64_t i = 0; i < f->count; i++) {
@@ -112,10 +79,10 @@ static bool write_states(struct flushes *f, struct err *e)
             (double)(s->at_ns - f->workload.sent_ns[0]) / 1e6, s->writes, s->sectors, s->kept);
         buf_printf(&csv, ",%" PRIu64 ",%" PRId64 ",%" PRId64, r->second_cut_flush,
             r->second.sectors, r->second.kept);
-        for (size_t k = 0; k < FAILURES; k++)
+        for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++)
             // A repaired state has zeros here; the printed summary has the number of repaired
             // states.
-            buf_printf(&csv, ",%u", count_in(&failures[k], r));
+            buf_printf(&csv, ",%u", count_in(k, r));
         buf_printf(&csv, ",%lld\n", (long long)(r->took_ns / NS_PER_MS));
     }
     return folder_write(f->folder.path, "flushes.csv", &csv, e);
@@ -145,11 +112,11 @@ static void print_failed_states(const struct flushes *f)
             continue;
         printf(
             "  flush %" PRIu64 "%s:", i + 1, r->second_cut_flush ? " and one of the recovery" : "");
-        for (size_t k = 0; k < FAILURES; k++) {
+        for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++) {
             // A state may fail in several ways. All are named, because the first is often the cause
             // of the others.
-            if (count_in(&failures[k], r))
-                printf(" %u %s", count_in(&failures[k], r), failures[k].name);
+            if (count_in(k, r))
+                printf(" %u %s", count_in(k, r), failures[k].name);
         }
         printf("%s%s\n", *r->why ? ": " : "", r->why);
         shown++;
@@ -204,8 +171,8 @@ static void print_flushes(const struct flushes *f, enum verdict verdict)
         printf("  pages and indexes were not checked, because amcheck of PostgreSQL 14 or later is "
                "missing\n");
     printf("  %-12s %7s %7s\n", "", "states", "sum");
-    for (size_t k = 0; k < FAILURES; k++) {
-        uint64_t sum, states = count_states(f, &failures[k], &sum);
+    for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++) {
+        uint64_t sum, states = count_states(f, k, &sum);
         printf("  %-12s %7" PRIu64 " %7" PRIu64 "  %s\n", failures[k].name, states, sum,
             failures[k].help);
     }
@@ -222,23 +189,23 @@ static bool add_suite(const struct flushes *f, struct err *e)
     const char *name = f->setting.scenario->name;
     struct buf *out = f->options->suites, command;
     // One test for each kind of failure, because the number of states differs from run to run.
-    struct junit_counts counts = {.tests = (int)FAILURES};
+    struct junit_counts counts = {.tests = FLUSH_FAILURES};
 
-    for (size_t k = 0; k < FAILURES; k++)
-        counts.failures += is_kind_intolerable(f, &failures[k]);
+    for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++)
+        counts.failures += is_kind_intolerable(f, k);
     buf_init(&command, 1 << 16);
     buf_append_str(&command, "repeat: ");
     append_repeat(f, &command);
     junit_open(name, &counts, (double)f->took_ns / 1e9, out);
-    for (size_t k = 0; k < FAILURES; k++) {
+    for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++) {
         char message[120];
-        uint64_t sum, states = count_states(f, &failures[k], &sum);
+        uint64_t sum, states = count_states(f, k, &sum);
         snprintf(message, sizeof message, "in %" PRIu64 " of %" PRIu64 " states: %s", states,
             f->count, failures[k].help);
         junit_case(name,
             &(struct junit_case){.kind = "flush",
                 .name = failures[k].name,
-                .trouble = is_kind_intolerable(f, &failures[k]) ? "failure" : NULL,
+                .trouble = is_kind_intolerable(f, k) ? "failure" : NULL,
                 .message = message,
                 .text = buf_str(&command)},
             out);
@@ -250,8 +217,8 @@ static bool add_suite(const struct flushes *f, struct err *e)
 bool everyflush_report(struct flushes *f, struct run_outcome *outcome, struct err *e)
 {
     outcome->verdict = VERDICT_PASS;
-    for (size_t k = 0; k < FAILURES; k++)
-        if (is_kind_intolerable(f, &failures[k]))
+    for (enum flush_failure k = 0; k < FLUSH_FAILURES; k++)
+        if (is_kind_intolerable(f, k))
             outcome->verdict = VERDICT_VIOLATED;
     // The outcome names the folder even if a file cannot be written.
     snprintf(outcome->folder, sizeof outcome->folder, "%s", f->folder.path);

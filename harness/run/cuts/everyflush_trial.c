@@ -168,7 +168,7 @@ bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], struct er
 }
 
 // Looks for torn pages with the functions of amcheck: verify_heapam returns a row for each broken
-// tuple, which r->damaged counts; bt_index_check fails if an index does not agree with its table.
+// tuple, which counts as damage; bt_index_check fails if an index does not agree with its table.
 // False when a query fails; the caller counts that as one damage more.
 static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct err *e)
 {
@@ -185,7 +185,7 @@ static bool look_for_damage(PGconn *conn, struct flush_trial_result *r, struct e
 
     if (!rows)
         return false;
-    r->damaged += (unsigned)PQntuples(rows);
+    r->failures[FLUSH_DAMAGED] += (unsigned)PQntuples(rows);
     if (PQntuples(rows) > 0)
         snprintf(r->why, sizeof r->why, "%.190s", PQgetvalue(rows, 0, 0));
     return sql_exec(conn, indexes, e);
@@ -206,7 +206,7 @@ static PGconn *examine_database(const struct flush_trial_setting *setting,
               (!workload->amcheck || look_for_damage(conn, r, &e));
 
     if (!ok) {
-        r->damaged++;
+        r->failures[FLUSH_DAMAGED]++;
         snprintf(r->why, sizeof r->why, "%.190s", e.text);
     }
     return conn;
@@ -306,7 +306,7 @@ static void count_after_stop(
 {
     count_logged_deliveries(log, CLOCK_NEVER, f->after, f->after_answer);
     for (size_t i = 0; i < log->process_count; i++)
-        r->exits += !log->processes[i].asked;
+        r->failures[FLUSH_EXITS] += !log->processes[i].asked;
 }
 
 // Starts the collectors, inserts the last token, waits for all tokens, stops the collectors, and
@@ -322,7 +322,7 @@ static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn,
     if (ok) {
         // A database that does not accept a token counts as damaged, too.
         f->present[LAST_TOKEN] = flush_trial_insert(conn, LAST_TOKEN, &refused);
-        if (!f->present[LAST_TOKEN] && r->damaged++ == 0)
+        if (!f->present[LAST_TOKEN] && r->failures[FLUSH_DAMAGED]++ == 0)
             snprintf(r->why, sizeof r->why, "%.190s", refused.text);
         ok = wait_for_tokens(setting, subject, conn, f, e);
         subject_stop(subject, collector_end_ns);
@@ -331,7 +331,7 @@ static bool drain_state(const struct flush_trial_setting *setting, PGconn *conn,
     if (ok)
         count_after_stop(subject_log(subject), f, r);
     if (ok && setting->leased && !flush_trial_find_ended(conn, f->ended, &refused) &&
-        r->damaged++ == 0)
+        r->failures[FLUSH_DAMAGED]++ == 0)
         snprintf(r->why, sizeof r->why, "%.190s", refused.text);
     subject_free(subject);
     return ok;
@@ -356,10 +356,10 @@ static void judge_token_facts(const struct token_facts *f, const struct flush_wo
         bool written = f->before[t] || f->after[t];
         // Tokens are committed in the order of their numbers, so the first that vanished is the
         // oldest.
-        if (f->acked[t] && !f->present[t] && r->vanished++ == 0)
+        if (f->acked[t] && !f->present[t] && r->failures[FLUSH_VANISHED]++ == 0)
             r->oldest_ns = cut_ns - w->acked_ns[t];
-        r->lost += f->present[t] && (!written || (leased && !f->ended[t]));
-        r->duplicated += count_unexcused_repeats(f, t, leased);
+        r->failures[FLUSH_LOST] += f->present[t] && (!written || (leased && !f->ended[t]));
+        r->failures[FLUSH_DUPLICATED] += count_unexcused_repeats(f, t, leased);
     }
 }
 
@@ -372,9 +372,9 @@ static bool start_crashed_server(
 {
     struct err refused = {0};
 
-    r->starts = setting->server->provider->start(setting->server, &refused);
-    if (r->starts)
+    if (setting->server->provider->start(setting->server, &refused))
         return true;
+    r->failures[FLUSH_UNSTARTABLE] = 1;
     snprintf(r->why, sizeof r->why, "%.190s", refused.text);
     return refused.kind != ERR_INTERRUPTED || err_set(e, ERR_INTERRUPTED, "interrupted");
 }
@@ -388,10 +388,10 @@ static bool start_on_state(const struct flush_trial_setting *setting,
     uint64_t flushes;
     struct rng rng;
 
-    // A server that does not start is a result (r->starts) and not an error.
+    // A server that does not start is a result and not an error.
     if (!start_crashed_server(setting, r, e) || !states_count_flushes(setting->server, &flushes, e))
         return false;
-    if (!r->starts || !trial->second_cut || flushes == 0)
+    if (r->failures[FLUSH_UNSTARTABLE] || !trial->second_cut || flushes == 0)
         return true;
     rng_init(&rng, trial->second_cut_seed, 0);
     r->second_cut_flush = 1 + rng_below(&rng, flushes);
@@ -417,7 +417,7 @@ bool flush_trial_run(const struct flush_trial_setting *setting,
     note_before_cut(workload, state->at_ns, &f);
     if (!start_on_state(setting, trial, result, e))
         return false;
-    if (result->starts) {
+    if (!result->failures[FLUSH_UNSTARTABLE]) {
         PGconn *conn FREED_BY(sql_finish) = examine_database(setting, workload, &f, result);
         // If the database cannot be opened, examine_database has counted that already.
         ok = !conn || drain_state(setting, conn, trial->instances, &f, result, e);
