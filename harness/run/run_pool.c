@@ -31,20 +31,6 @@ struct worker_state {
     int runs; // number of runs on this server
 };
 
-// True when a run of this scenario can use the worker's server and leaves it usable for the next
-// run. A fault may stop that server, because the fault's end starts it again. But a run with a
-// standby, or with a network, disk, clock or settings of its own, needs a server of its own.
-static bool keeps_server(const struct scenario *s)
-{
-    for (size_t i = 0; i < s->fault_count; i++) {
-        if (s->faults[i].verb->hits == HITS_CLOCK ||
-            (s->faults[i].verb->hits == HITS_NETWORK && s->faults[i].through == THROUGH_KERNEL))
-            return false;
-    }
-    return s->postgres.standby == STANDBY_NONE && s->postgres.storage == STORAGE_PLAIN &&
-           s->postgres.settings.count == 0;
-}
-
 // Ends the worker's server if there is one.
 static void close_worker_server(struct worker_state *state)
 {
@@ -63,10 +49,8 @@ static bool open_worker_server(struct worker_state *state, const struct scenario
         close_worker_server(state);
     if (state->has_server)
         return true;
-    state->has_server = shared_open(&state->server, s, state->pool->conninfo, e);
-    if (!state->has_server)
-        shared_close(&state->server);
-    return state->has_server;
+    state->has_server = true; // after a failure, too, run_job closes it
+    return shared_open(&state->server, s, state->pool->conninfo, e);
 }
 
 // Runs a job, on the worker's server if the scenario can use that one.
@@ -83,7 +67,9 @@ static bool run_job(struct worker_state *state, const struct run_pool_job *job,
 
     if (!scenario_load(&s, job->path, state->pool->sets, e))
         return false;
-    bool shared = keeps_server(&s);
+    // A fault may stop the worker's server, because the fault's end starts it again. But a run with
+    // settings of its own needs a server of its own.
+    bool shared = shared_can_carry(&s) && s.postgres.settings.count == 0;
     bool ok = !shared || open_worker_server(state, &s, e);
     if (ok && shared) {
         how.server = &state->server;
@@ -251,7 +237,7 @@ bool run_pool_give(struct run_pool *pool, int worker, const struct run_pool_job 
 {
     struct run_pool_worker *w = &pool->workers[worker];
 
-    w->job = *job;
+    w->job_number = job->number;
     w->busy = true;
     w->since_ns = clock_now_ns();
     if (send(w->fd, job, sizeof *job, MSG_NOSIGNAL) == (ssize_t)sizeof *job || errno == EPIPE)
@@ -265,7 +251,7 @@ static void replace_worker(
 {
     struct run_pool_worker *w = &pool->workers[number];
 
-    *answer = (struct run_pool_answer){.number = w->job.number, .kind = ERR_INTERNAL};
+    *answer = (struct run_pool_answer){.number = w->job_number, .kind = ERR_INTERNAL};
     end_worker(w, end_limit_ns);
     w->busy = false; // the job is answered, even if no other worker can be started
     bool again = start_worker(pool, number, &pool->no_other);

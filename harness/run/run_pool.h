@@ -31,7 +31,7 @@ struct run_pool_worker {
     int fd;
     bool busy;
     int64_t since_ns; // time at which its job began
-    struct run_pool_job job;
+    uint64_t job_number;
 };
 
 struct run_pool {

@@ -3,15 +3,23 @@
 #include "fault/fault.h"
 #include "postgres/sql.h"
 
-bool shared_fits(const struct scenario *s)
+bool shared_can_carry(const struct scenario *s)
 {
     for (size_t i = 0; i < s->fault_count; i++) {
-        const struct verb *verb = s->faults[i].verb;
-        if (verb_stops_server(verb) || verb->hits == HITS_CLOCK)
+        if (s->faults[i].verb->hits == HITS_CLOCK)
             return false;
     }
     return s->postgres.standby == STANDBY_NONE && s->postgres.storage == STORAGE_PLAIN &&
            !fault_needs(s, THROUGH_KERNEL);
+}
+
+bool shared_fits(const struct scenario *s)
+{
+    for (size_t i = 0; i < s->fault_count; i++) {
+        if (verb_stops_server(s->faults[i].verb))
+            return false;
+    }
+    return shared_can_carry(s);
 }
 
 bool shared_open(

@@ -5,9 +5,11 @@
 #include "postgres/provider.h"
 #include "scenario/scenario.h"
 
-// True when a run of this scenario can use a shared server. False when a fault stops the server,
-// and so may leave it changed, or when the run needs a server with a standby, a disk that can
-// crash, or a network or clocks of its own.
+// False when a run of this scenario needs a server with a standby, a disk that can crash, or a
+// network or clocks of its own.
+bool shared_can_carry(const struct scenario *s);
+
+// True when also no fault of the scenario stops the server, and so may leave it changed.
 bool shared_fits(const struct scenario *s);
 
 // Opens and starts the server. Call shared_close even if this fails.
