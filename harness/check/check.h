@@ -118,5 +118,8 @@ int64_t check_foreseen_ns(const struct scenario *s, const struct plan *plan);
 
 const char *verdict_name(enum verdict verdict);
 
+// Finds the verdict with this name; false when there is none, or no name (NULL).
+bool verdict_find(const char *name, enum verdict *verdict);
+
 // Returns 0 for pass, 1 violated, 2 inconclusive, 3 missed.
 int verdict_exit_code(enum verdict verdict);

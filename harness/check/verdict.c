@@ -463,6 +463,17 @@ const char *verdict_name(enum verdict verdict)
     return names[verdict];
 }
 
+bool verdict_find(const char *name, enum verdict *verdict)
+{
+    for (enum verdict v = VERDICT_PASS; name && v <= VERDICT_MISSED; v++) {
+        if (strcmp(verdict_name(v), name) == 0) {
+            *verdict = v;
+            return true;
+        }
+    }
+    return false;
+}
+
 int verdict_exit_code(enum verdict verdict)
 {
     return (int)verdict;

@@ -40,16 +40,6 @@ static enum exchange_state find_state(const char *name)
     return EXCHANGE_UNSEEN;
 }
 
-static bool find_verdict_word(const char *name, enum verdict *verdict)
-{
-    for (int i = VERDICT_PASS; i <= VERDICT_MISSED; i++) {
-        *verdict = (enum verdict)i;
-        if (strcmp(verdict_name(*verdict), name) == 0)
-            return true;
-    }
-    return false;
-}
-
 static const char *json_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -140,7 +130,7 @@ bool tried_take(struct tried *t, const json_t *result, struct err *e)
 
     memset(t->broken, 0, sizeof t->broken);
     t->met_count = 0;
-    t->judged = find_verdict_word(json_text(result, "verdict"), &t->verdict);
+    t->judged = verdict_find(json_text(result, "verdict"), &t->verdict);
     if (!t->judged)
         return err_set(e, ERR_SYSTEM, "the result has no verdict");
     broken_read(t->broken, json_object_get(result, "broken"));
@@ -209,7 +199,7 @@ bool tried_read(struct tried *t, const json_t *line, struct err *e)
         t->mode++;
     if (!json_is_integer(number) || t->mode == MODES)
         return err_set(e, ERR_USAGE, "this entry does not describe a draw");
-    t->judged = find_verdict_word(json_text(line, "verdict"), &t->verdict);
+    t->judged = verdict_find(json_text(line, "verdict"), &t->verdict);
     t->took_s = json_number_value(json_object_get(line, "took_s"));
     broken_read(t->broken, json_object_get(line, "broken"));
     verbs_read(t->verbs, json_object_get(line, "verbs"));

@@ -61,27 +61,14 @@ static bool read_state(const json_t *line, enum suite_state *state)
     return false;
 }
 
-static bool read_item_verdict(const json_t *line, enum verdict *verdict)
-{
-    char name[20];
-
-    parse_text(line, "verdict", name, sizeof name);
-    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
-        if (strcmp(verdict_name(v), name) == 0) {
-            *verdict = v;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool suite_item_read(struct suite_item *r, const json_t *line, struct err *e)
 {
     const char *junit = json_string_value(json_object_get(line, "junit"));
+    const char *verdict = json_string_value(json_object_get(line, "verdict"));
     struct suite_run *run = &r->run;
 
     run->scenario = json_string_value(json_object_get(line, "scenario"));
-    if (!run->scenario || !read_state(line, &run->state) || !read_item_verdict(line, &run->verdict))
+    if (!run->scenario || !read_state(line, &run->state) || !verdict_find(verdict, &run->verdict))
         return err_set(e, ERR_USAGE, "an entry does not describe a run");
     r->exit_code = (int)parse_integer(line, "exit_code");
     run->took_ns = (int64_t)(parse_number(line, "took_s") * 1e9);

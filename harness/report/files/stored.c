@@ -10,17 +10,6 @@
 #define RESULT_MAX (64u << 20)
 #define VALUE_MAX 1e15 // no run measures more than this, in any unit
 
-static bool find_verdict(const char *name, enum verdict *verdict)
-{
-    for (enum verdict v = VERDICT_PASS; v <= VERDICT_MISSED; v++) {
-        if (name && strcmp(name, verdict_name(v)) == 0) {
-            *verdict = v;
-            return true;
-        }
-    }
-    return false;
-}
-
 // True for a name of lower-case letters, digits and hyphens, as scenarios and modes have. Any other
 // text could forge fields and lines in the output of a comparison.
 static bool is_stored_name(const char *name, size_t size)
@@ -94,7 +83,7 @@ static bool take_result(struct stored *s, json_t *root)
     json_t *item;
     size_t i;
 
-    if (!is_stored_name(scenario, sizeof s->scenario) || !find_verdict(verdict, &s->verdict) ||
+    if (!is_stored_name(scenario, sizeof s->scenario) || !verdict_find(verdict, &s->verdict) ||
         !json_is_object(values))
         return false;
     snprintf(s->scenario, sizeof s->scenario, "%s", scenario);

@@ -141,15 +141,12 @@ static bool read_trial_result(const json_t *from, struct trial_result *r)
 {
     const json_t *all = json_object_get(from, "metrics");
     const json_t *times = json_object_get(from, "cut_ns");
-    char verdict[20];
+    const char *verdict = json_string_value(json_object_get(from, "verdict"));
 
     *r = (struct trial_result){.ran = true, .reached = (int)parse_integer(from, "reached")};
-    parse_text(from, "verdict", verdict, sizeof verdict);
     // The record may come from another machine, so an unknown verdict is refused, and a `reached`
     // that is impossible: it is used as the number of entries of cut_ns.
-    while (r->verdict <= VERDICT_MISSED && strcmp(verdict_name(r->verdict), verdict) != 0)
-        r->verdict++;
-    if (r->verdict > VERDICT_MISSED || r->reached < 0 || r->reached > POINTS_CUTS_MAX)
+    if (!verdict_find(verdict, &r->verdict) || r->reached < 0 || r->reached > POINTS_CUTS_MAX)
         return false;
     for (enum metric_id id = 0; id < METRIC_COUNT; id++)
         read_trial_metric(r, id, json_object_get(all, metrics[id].name));
