@@ -138,12 +138,13 @@ void proxy_free(struct proxy *p)
 // Appends settings that turn encryption off, because a cut has to see the messages. On this side of
 // the proxy the bytes never leave the machine; clear_text.c says when they may on the other side.
 // The proxy's password travels as a server setting that the server itself ignores.
-bool proxy_conninfo(const struct proxy *p, struct buf *conninfo)
+bool proxy_conninfo(const struct proxy *p, struct buf *conninfo, struct err *e)
 {
-    return buf_printf(conninfo,
+    buf_printf(conninfo,
         " host=127.0.0.1 hostaddr=127.0.0.1 port=%d sslmode=disable gssencmode=disable"
         " options='-c " PROXY_PASSWORD_SETTING "=%s'",
         p->port, p->password);
+    return buf_str(conninfo) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
 // --- what other threads ask for ---------------------------------------------------------

@@ -50,9 +50,9 @@ int proxy_port(const struct proxy *p);
 // Ends the proxy's thread and all its connections. Accepts NULL.
 void proxy_free(struct proxy *p);
 
-// Appends to a conninfo the settings that lead through the proxy. They include a password of the
-// proxy's own, because every user of this machine can reach the port.
-MUST_USE bool proxy_conninfo(const struct proxy *p, struct buf *conninfo);
+// Appends to a conninfo the settings that lead through the proxy, and a NUL. They include a
+// password of the proxy's own, because every user of this machine can reach the port.
+MUST_USE bool proxy_conninfo(const struct proxy *p, struct buf *conninfo, struct err *e);
 
 // Counts the connections of this moment, and what has passed, ended and was refused since the
 // start.

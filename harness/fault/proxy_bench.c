@@ -151,7 +151,7 @@ int main(int argc, char *argv[])
     }
     socket_path = argv[1];
     struct proxy *proxy = proxy_start(&server, &e);
-    bool ok = proxy && proxy_conninfo(proxy, &conninfo) && buf_str(&conninfo);
+    bool ok = proxy && proxy_conninfo(proxy, &conninfo, &e);
     if (ok && argc > 2 && strcmp(argv[2], "serve") == 0)
         ok = serve(conninfo.data);
     else if (ok)

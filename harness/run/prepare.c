@@ -139,11 +139,6 @@ static bool wait_for_collector(struct run *r, struct err *e)
     return true;
 }
 
-static bool conninfo_too_long(struct err *e)
-{
-    return err_set(e, ERR_INTERNAL, "the conninfo is too long");
-}
-
 // Puts a proxy between collector and server in three cases: the scenario breaks the network, round
 // trips are counted, or a standby may take over from the primary and the clients cannot follow it.
 static bool route_through_proxy(struct run *r, struct buf *conninfo, struct err *e)
@@ -152,8 +147,7 @@ static bool route_through_proxy(struct run *r, struct buf *conninfo, struct err 
         !queue_needs_one_address(r->scenario))
         return true;
     r->context.proxy = proxy_start(&r->server, e);
-    return r->context.proxy && ((proxy_conninfo(r->context.proxy, conninfo) && buf_str(conninfo)) ||
-                                   conninfo_too_long(e));
+    return r->context.proxy && proxy_conninfo(r->context.proxy, conninfo, e);
 }
 
 // If the scenario breaks the network in the kernel, connects the collector over the virtual network
@@ -165,10 +159,9 @@ static bool route_through_kernel(struct run *r, struct buf *conninfo, struct err
 
     if (!fault_needs(r->scenario, THROUGH_KERNEL))
         return true;
-    return (buf_printf(conninfo, " host=%s%s sslmode=disable gssencmode=disable",
-                NETNS_SERVER_ADDRESS, two ? "," NETNS_SERVER_ADDRESS : "") &&
-               buf_str(conninfo)) ||
-           conninfo_too_long(e);
+    buf_printf(conninfo, " host=%s%s sslmode=disable gssencmode=disable", NETNS_SERVER_ADDRESS,
+        two ? "," NETNS_SERVER_ADDRESS : "");
+    return buf_str(conninfo) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
 }
 
 bool run_start_collector(struct run *r, struct err *e)

@@ -144,10 +144,10 @@ static bool make_producer_command(struct run *r, struct err *e)
     struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(8192);
 
     buf_append_str(&conninfo, r->generator.conninfo.data);
-    bool ok = !queue_needs_one_address(r->scenario) || proxy_conninfo(r->context.proxy, &conninfo);
-    ok = (ok && buf_str(&conninfo)) || err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    return ok && command_make_of_subject(&r->queue.producer_command, r->scenario,
-                     r->queue.manifest.producer, conninfo.data, e);
+    if (queue_needs_one_address(r->scenario) && !proxy_conninfo(r->context.proxy, &conninfo, e))
+        return false;
+    return command_make_of_subject(
+        &r->queue.producer_command, r->scenario, r->queue.manifest.producer, buf_str(&conninfo), e);
 }
 
 bool queue_prepare_producer(struct run *r, struct err *e)
