@@ -22,13 +22,6 @@ bool cutkinds_uncut_counts(const struct cutreport *c)
     return c->points->count == 0 || c->uncut->verdict != VERDICT_PASS;
 }
 
-static void add_kind_trial(struct cutkind *k, const struct trial_result *r)
-{
-    k->broken += r->verdict == VERDICT_VIOLATED;
-    for (enum metric_id id = 0; id < METRIC_COUNT; id++)
-        k->sums[id] += metrics[id].invariant && r->broken[id] ? r->values[id] : 0;
-}
-
 static bool same_kind(const struct cutreport *c, size_t i, size_t j)
 {
     const struct cut_point *a = &c->points->items[i].at[0], *b = &c->points->items[j].at[0];
@@ -53,9 +46,12 @@ bool cutkinds_next(const struct cutreport *c, size_t *i, struct cutkind *k)
         k->message = "of messages";
     }
     for (; *i < c->points->count && same_kind(c, first, *i); ++*i, k->tried++) {
+        const struct trial_result *r = &c->results[*i];
         k->reached += cutkinds_reached(c, *i);
         k->unjudged += cutkinds_unjudged(c, *i);
-        add_kind_trial(k, &c->results[*i]);
+        k->broken += r->verdict == VERDICT_VIOLATED;
+        for (enum metric_id id = 0; id < METRIC_COUNT; id++)
+            k->sums[id] += metrics[id].invariant && r->broken[id] ? r->values[id] : 0;
     }
     return true;
 }
