@@ -13,13 +13,6 @@ bool run_prepare_next(struct run *r, bool rested, struct err *e)
 {
     const struct segment *segment = &r->options->segment;
     struct next_segment *next = &r->next_segment;
-    // The plan and the folder to which `to` points are filled in below.
-    const struct subject_new_log to = {
-        .plan = &next->plan,
-        .seed = segment->next ? segment->next->seed : 0,
-        .old_dir = r->folder.logs,
-        .log_dir = next->folder.logs,
-    };
 
     // A collector that is not at rest may have tokens in hand that the next segment's plan does not
     // know.
@@ -31,6 +24,12 @@ bool run_prepare_next(struct run *r, bool rested, struct err *e)
     next->plan.segment = segment->number + 1;
     provider_fetch_log(&r->server);
     next->log_from = provider_log_length(&r->server);
+    const struct subject_new_log to = {
+        .plan = &next->plan,
+        .seed = segment->next->seed,
+        .old_dir = r->folder.logs,
+        .log_dir = next->folder.logs,
+    };
     next->ready = subject_begin_log(r->subject, &to, &next->log, &next->cost, e);
     return next->ready;
 }
