@@ -25,7 +25,8 @@ bool shared_fits(const struct scenario *s)
 bool shared_open(
     struct server *server, const struct scenario *s, const char *conninfo, struct err *e)
 {
-    *server = (struct server){.provider = provider_find(&s->postgres), .conninfo = conninfo};
+    *server = (struct server){
+        .provider = provider_find(&s->postgres), .conninfo = conninfo, .seed = s->seed};
     return provider_suits(server->provider, &s->postgres, e) &&
            server->provider->open(server, &s->postgres, e) && server->provider->start(server, e);
 }

@@ -1,5 +1,5 @@
-// One server for several runs, one after another, each with a fresh database. So a comparison of
-// runs measures the collector and not the start of a server.
+// One server for several runs or trials, one after another, each with a fresh database. So a
+// comparison of runs measures the collector and not the start of a server.
 #pragma once
 
 #include "postgres/provider.h"

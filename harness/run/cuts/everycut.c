@@ -18,6 +18,7 @@
 #include "run/cuts/cutrecord.h"
 #include "run/cuts/cutreport.h"
 #include "run/make_lanes.h"
+#include "run/shared_server.h"
 
 // The number of trials that may run at once. Trials mostly wait for batch timeouts and reconnects.
 #define WORKERS 4
@@ -114,7 +115,6 @@ static bool finish_template(struct cuts *c, const struct scenario *s, struct err
 // Starts a server whose database becomes the template of the trials' databases.
 static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e)
 {
-    c->server.provider = provider_find(&s->postgres);
     c->setting = (struct trial_setting){
         .scenario = s,
         .collector = c->options->collector,
@@ -122,14 +122,11 @@ static bool prepare_cuts(struct cuts *c, const struct scenario *s, struct err *e
         .log_dir = c->folder.logs,
         .action = c->how->action,
     };
-    c->server.conninfo = c->options->postgres;
     // The proxy needs an address to which it forwards.
-    if (!c->server.provider->address)
+    if (!provider_find(&s->postgres)->address)
         return err_set(
             e, ERR_SKIP, "--every-cut and --every-kill need to know where the server listens");
-    return provider_suits(c->server.provider, &s->postgres, e) &&
-           c->server.provider->open(&c->server, &s->postgres, e) &&
-           c->server.provider->start(&c->server, e) &&
+    return shared_open(&c->server, s, c->options->postgres, e) &&
            // The server's own database is the template of the trials' databases.
            migrate_database(
                &c->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e) &&
@@ -455,8 +452,7 @@ static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct er
 static void close_cuts(struct cuts *c)
 {
     fixture_close(&c->first);
-    if (c->server.provider)
-        c->server.provider->close(&c->server);
+    shared_close(&c->server);
     transcript_fini(&c->transcript);
     points_fini(&c->points);
     free(c->results);

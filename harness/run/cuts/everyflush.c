@@ -8,6 +8,7 @@
 #include "report/forecast.h"
 #include "run/cuts/everyflush_inside.h"
 #include "run/make_lanes.h"
+#include "run/shared_server.h"
 #include "scenario/leased.h"
 
 #define STATES_MAX 10000
@@ -68,17 +69,12 @@ static bool prepare_flushes(struct flushes *f, const struct scenario *s, struct 
     struct leased leased;
 
     leased_read(&leased, s);
-    f->server.provider = provider_find(&s->postgres);
-    f->server.conninfo = f->options->postgres;
-    f->server.seed = s->seed;
     f->setting = (struct flush_trial_setting){.scenario = s,
         .collector = f->options->collector,
         .server = &f->server,
         .leased = leased.on,
         .log_dir = f->folder.logs};
-    if (!provider_suits(f->server.provider, &s->postgres, e) ||
-        !f->server.provider->open(&f->server, &s->postgres, e) ||
-        !f->server.provider->start(&f->server, e) ||
+    if (!shared_open(&f->server, s, f->options->postgres, e) ||
         !migrate_database(
             &f->server, s->postgres.schema, s->collector.layout, s->postgres.announce, e))
         return false;
@@ -247,8 +243,7 @@ static void close_flushes(struct flushes *f)
 {
     subject_free(f->subject);
     command_fini(&f->command);
-    if (f->server.provider)
-        f->server.provider->close(&f->server);
+    shared_close(&f->server);
     free(f->states);
     free(f->results);
     folder_fini(&f->folder);
