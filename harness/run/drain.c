@@ -134,7 +134,7 @@ void run_count_trips(struct run *r)
 {
     unsigned counts[2][256];
 
-    if (!r->options->count_trips || !r->context.proxy)
+    if (!r->options.count_trips || !r->context.proxy)
         return;
     proxy_tally(r->context.proxy, counts);
     r->trips += counts[MESSAGE_SERVER]['Z'];
@@ -159,7 +159,7 @@ bool run_drain(struct run *r, struct err *e)
     if (!r->next_segment.ready)
         subject_stop(r->subject, collector_end_ns);
     observers_end_probes(&r->observers, &r->ledger);
-    if (!r->options->quiet)
+    if (!r->options.quiet)
         progress_end(&r->progress.line);
     return !subject_failed(r->subject, e);
 }

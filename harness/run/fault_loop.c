@@ -66,7 +66,7 @@ void run_show(struct run *r, size_t begun_count, const char *what)
 {
     struct progress *p = &r->progress.line;
 
-    p->suite = r->options->suite;
+    p->suite = r->options.suite;
     p->what = what;
     p->scenario = r->scenario->name;
     p->at_ns = clock_now_ns() - r->ledger.start_ns;
@@ -77,8 +77,8 @@ void run_show(struct run *r, size_t begun_count, const char *what)
     p->faults = begun_count;
     p->faults_planned = r->plan.fault_count;
     // Programs that watch a run get the same figures as a person, even in a quiet run.
-    live_show(r->options->live, p);
-    if (r->options->quiet)
+    live_show(r->options.live, p);
+    if (r->options.quiet)
         return;
     update_live_latency(r);
     progress_show(p);
@@ -127,7 +127,7 @@ static bool is_asked_to_end(struct run *r)
     fprintf(stderr,
         "%smailproof: %s: the load ends here, and the run is judged when its last tokens are out; "
         "once more to stop at once\n",
-        r->options->quiet ? "" : "\n", r->scenario->name);
+        r->options.quiet ? "" : "\n", r->scenario->name);
     return true;
 }
 

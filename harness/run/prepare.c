@@ -54,7 +54,7 @@ static bool cuts_off(const struct scenario *s)
 // Opens a server for this run, or takes the one that several runs share.
 static bool get_server(struct run *r, struct err *e)
 {
-    struct server *shared = r->options->server;
+    struct server *shared = r->options.server;
 
     if (shared) {
         if (!shared_clear(shared, e))
@@ -89,7 +89,7 @@ bool run_prepare_server(struct run *r, struct err *e)
     const struct scenario *s = r->scenario;
 
     r->server.provider = provider_find(&s->postgres);
-    r->server.conninfo = r->options->postgres;
+    r->server.conninfo = r->options.postgres;
     r->server.seed = s->seed;
     // Another queue brings its own tables, so it gets none of the mail schema.
     int last = scenario_is_queue(s) ? SCHEMA_NONE : s->postgres.schema;
@@ -143,7 +143,7 @@ static bool wait_for_collector(struct run *r, struct err *e)
 // trips are counted, or a standby may take over from the primary and the clients cannot follow it.
 static bool route_through_proxy(struct run *r, struct buf *conninfo, struct err *e)
 {
-    if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options->count_trips &&
+    if (!fault_needs(r->scenario, THROUGH_PROXY) && !r->options.count_trips &&
         !queue_needs_one_address(r->scenario))
         return true;
     r->context.proxy = proxy_start(&r->server, e);
@@ -173,7 +173,7 @@ bool run_start_collector(struct run *r, struct err *e)
               (scenario_is_queue(r->scenario) ? command_make_of_subject(&r->command, r->scenario,
                                                     r->queue.manifest.consumer, conninfo.data, e)
                                               : command_make(&r->command, r->scenario,
-                                                    r->options->collector, conninfo.data, e));
+                                                    r->options.collector, conninfo.data, e));
     if (ok && scenario_steps_clock(r->scenario, TARGET_COLLECTOR))
         own_clock_add_env(r->server.provider->clock(&r->server, TARGET_COLLECTOR), &r->command.env);
     // This variable tells the queue's consumer that each handler waits for an answer.
@@ -227,7 +227,7 @@ static void make_fault_records(struct run *r, int64_t start_ns)
 // connections are open.
 bool run_start_load(struct run *r, struct err *e)
 {
-    if (!generator_open_workers(&r->generator, r->options->workers, r->scenario, &r->plan, e) ||
+    if (!generator_open_workers(&r->generator, r->options.workers, r->scenario, &r->plan, e) ||
         !observers_start(&r->observers, &r->server, r->subject, e) ||
         !run_read_epoch(&r->ledger, r->context.admin, e) || !queue_prepare_producer(r, e))
         return false;

@@ -115,8 +115,7 @@ struct end_facts {
 struct run {
     // the request
     const struct scenario *scenario;
-    const struct run_options *options; // &asked
-    struct run_options asked;          // a copy of the caller's options
+    struct run_options options; // a copy of the caller's
     struct plan plan;
     struct folder folder;
 

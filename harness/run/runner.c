@@ -38,7 +38,7 @@ static double count_repeats(const struct ledger *l)
 // there is something to judge. Always returns true, so that it can be a step of run_scenario.
 static bool defer_signal(const struct run *r)
 {
-    interrupt_defer(r->options->partial);
+    interrupt_defer(r->options.partial);
     return true;
 }
 
@@ -54,8 +54,7 @@ static struct run *take_or_make_run(const struct scenario *s, const struct run_o
         r->net = (struct netns)NETNS_INIT;
     }
     r->scenario = s;
-    r->asked = *o;
-    r->options = &r->asked;
+    r->options = *o;
     return r;
 }
 
@@ -64,8 +63,8 @@ static bool begin_run(struct run *r, struct err *e)
     if (r->next_segment.ready)
         return run_begin_next(r, e); // server and collector go on
     bool ok = plan_make(&r->plan, r->scenario, e) &&
-              folder_make(&r->folder, r->scenario, r->options->out, e);
-    r->plan.segment = r->options->segment.number;
+              folder_make(&r->folder, r->scenario, r->options.out, e);
+    r->plan.segment = r->options.segment.number;
     return ok && run_prepare_server(r, e) && // start, migrate, prove durable
            run_make_backlog(r, e) &&         // what waits when the collector starts
            run_start_collector(r, e);
@@ -209,7 +208,7 @@ static bool keep_history(struct run *r, struct err *e)
 
 static bool keeps_silent(const struct run *r)
 {
-    return r->options->silent || (r->options->brief && r->end.result.verdict == VERDICT_PASS);
+    return r->options.silent || (r->options.brief && r->end.result.verdict == VERDICT_PASS);
 }
 
 static bool keep_files(struct run *r, const struct report *report, struct err *e)
@@ -266,7 +265,7 @@ static void print_queue(const struct run *r, const struct report *report, FILE *
 
 static bool print_report(const struct run *r, const struct report *report, struct err *e)
 {
-    if (r->options->suites && !report_junit_suite(report, r->options->suites, e))
+    if (r->options.suites && !report_junit_suite(report, r->options.suites, e))
         return false;
     if (keeps_silent(r))
         return true;
@@ -310,12 +309,12 @@ static bool write_reports(struct run *r, struct err *e)
     environment_take(&environment, &r->proof, r->server.version);
     silence_find(&silence, &r->ledger, &r->end.result, r->folder.logs);
     observed_take(&observed, r->observers.sampler, r->ledger.start_ns, r->scenario,
-        r->options->collector, identify_program(r));
+        r->options.collector, identify_program(r));
     bool ok = keep_files(r, &report, e);
     // If both fail, only the first error is told.
     ok = print_report(r, &report, ok ? e : &untold) && ok;
     if (ok)
-        live_judged(r->options->live, r->scenario, &r->end.result);
+        live_judged(r->options.live, r->scenario, &r->end.result);
     return ok;
 }
 
@@ -324,7 +323,7 @@ static bool keep_server(struct run *r, struct err *e)
 {
     struct buf text FREED_BY(buf_fini) = BUF_INIT(8192);
 
-    if (!r->options->keep)
+    if (!r->options.keep)
         return true;
     sql_finish(&r->context.admin);
     bool ok = r->server.provider->keep(&r->server, &text, e);
@@ -357,8 +356,8 @@ void run_end(struct run *r)
     PQfinish(r->context.admin);
     // A shared server stays, and its owner learns, for example, whether it still runs. Without
     // `state` the run has ended before it took the server over.
-    if (r->options->server && r->server.state)
-        *r->options->server = r->server;
+    if (r->options.server && r->server.state)
+        *r->options.server = r->server;
     else if (r->server.provider)
         r->server.provider->close(&r->server);
     run_free_segment(r);

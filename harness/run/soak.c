@@ -11,7 +11,7 @@
 
 bool run_prepare_next(struct run *r, bool rested, struct err *e)
 {
-    const struct segment *segment = &r->options->segment;
+    const struct segment *segment = &r->options.segment;
     struct next_segment *next = &r->next_segment;
 
     // A collector that is not at rest may have tokens in hand that the next segment's plan does not
@@ -19,7 +19,7 @@ bool run_prepare_next(struct run *r, bool rested, struct err *e)
     if (!segment->next || !rested || r->end.gave_up.kind != ERR_NONE || r->end.input.interrupted)
         return true;
     if (!plan_make(&next->plan, segment->next, e) ||
-        !folder_make(&next->folder, segment->next, r->options->out, e))
+        !folder_make(&next->folder, segment->next, r->options.out, e))
         return false;
     next->plan.segment = segment->number + 1;
     provider_fetch_log(&r->server);
