@@ -127,10 +127,10 @@ static bool end_busy(struct fault_context *c, struct fault_record *r, struct err
 
 // Opens a session and keeps it until the fault ends. `first` is its first statement; NULL: none.
 // Returns NULL and sets s->failed when the connection or that statement fails.
-static PGconn *open_busy_session(struct busy *s, const char *role, const char *first)
+static PGconn *open_busy_session(struct busy *s, const char *first)
 {
     // Without a timeout, because a query of the session may last as long as the fault.
-    PGconn *conn = connect_without_timeout(s->context, role, s->context->server->database, &s->why);
+    PGconn *conn = connect_without_timeout(s->context, s->context->server->database, &s->why);
 
     s->failed = !conn;
     if (!conn)
@@ -170,9 +170,9 @@ static void fill_notify_queue(struct busy *s)
     static const char fill[] = "SELECT count(pg_notify('mailproof_fill', repeat('x', 7900) || i))"
                                " FROM generate_series(1, 500) AS i";
     char usage[32];
-    PGconn *listener = open_busy_session(s, s->context->server->superuser, "LISTEN mailproof_fill");
+    PGconn *listener = open_busy_session(s, "LISTEN mailproof_fill");
     s->failed = s->failed || !sql_exec(listener, "BEGIN", &s->why);
-    PGconn *filler = !s->failed ? open_busy_session(s, s->context->server->superuser, NULL) : NULL;
+    PGconn *filler = !s->failed ? open_busy_session(s, NULL) : NULL;
 
     while (filler && !atomic_load(&s->stop) && s->fullest < s->spec->to) {
         if (!sql_exec(filler, fill, &s->why) ||
@@ -270,10 +270,10 @@ static void count_seen_vacuum(struct busy *s, PGconn *watcher, int pid)
 // whether the VACUUM is seen at work, which proves the fault.
 static void vacuum_slowly(struct busy *s)
 {
-    PGconn *watcher = open_busy_session(s, s->context->server->superuser, NULL);
-    PGconn *conn = watcher ? open_busy_session(s, s->context->server->superuser,
-                                 "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1")
-                           : NULL;
+    PGconn *watcher = open_busy_session(s, NULL);
+    PGconn *conn =
+        watcher ? open_busy_session(s, "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1")
+                : NULL;
 
     while (conn && !atomic_load(&s->stop)) {
         s->failed = !PQsendQuery(conn, "VACUUM (INDEX_CLEANUP ON) tokens");
@@ -307,8 +307,8 @@ static void read_without_pause(struct busy *s)
                                 " FROM accounts AS a JOIN tokens AS t ON t.account = a.id";
 
     for (int i = 0; i < READERS; i++) {
-        if (!open_busy_session(s, s->context->server->superuser,
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM tokens"))
+        if (!open_busy_session(
+                s, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM tokens"))
             return;
     }
     while (!atomic_load(&s->stop) && !s->failed) {

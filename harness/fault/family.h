@@ -64,7 +64,7 @@ unsigned fault_count_in_log(const char *path, long from, const char *words); // 
 bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t count,
     struct err *e); // collector_faults.c
 
-// Connects as a role to a database of the run's server, and turns off the timeouts of statements,
-// transactions and idle sessions. On failure, returns NULL with the reason in e.
+// Connects as superuser to a database of the run's server, and turns off the timeouts of
+// statements, transactions and idle sessions. On failure, returns NULL with the reason in e.
 MUST_USE PGconn *connect_without_timeout(
-    const struct fault_context *c, const char *role, const char *dbname, struct err *e);
+    const struct fault_context *c, const char *dbname, struct err *e);

@@ -12,10 +12,9 @@ struct horizon {
     char prepared[64]; // name of the prepared transaction; "" when it is an ordinary one
 };
 
-PGconn *connect_without_timeout(
-    const struct fault_context *c, const char *role, const char *dbname, struct err *e)
+PGconn *connect_without_timeout(const struct fault_context *c, const char *dbname, struct err *e)
 {
-    PGconn *conn = provider_connect(c->server, role, dbname, e);
+    PGconn *conn = provider_connect(c->server, c->server->superuser, dbname, e);
     char ignored[8];
 
     // The user may have set a timeout for the role or the database, and it would end the fault.
@@ -35,7 +34,7 @@ PGconn *connect_without_timeout(
 // wait in vain.
 static PGconn *open_idle_session(struct fault_context *c, const char *dbname, struct err *e)
 {
-    return fault_admin(c, e) ? connect_without_timeout(c, c->server->superuser, dbname, e) : NULL;
+    return fault_admin(c, e) ? connect_without_timeout(c, dbname, e) : NULL;
 }
 
 // --- hold-horizon -----------------------------------------------------------------
