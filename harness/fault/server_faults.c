@@ -13,9 +13,9 @@ struct disk *fault_disk(const struct fault_context *c)
 }
 
 // Returns how the verb stops the server. kill-host can cut the power only of a crashable disk.
-static enum server_stop stop_mode_of(const struct fault_context *c, enum verb_id id)
+static enum server_stop stop_mode_of(const struct fault_context *c, const struct fault_record *r)
 {
-    switch (id) {
+    switch (r->spec->verb->id) {
     case VERB_KILL_HOST:
         return fault_disk(c) ? SERVER_STOP_POWER : SERVER_STOP_KILL;
     case VERB_CRASH_SERVER:
@@ -41,7 +41,7 @@ bool fault_change_pages(struct fault_context *c, struct fault_record *r, struct 
 {
     const struct server *s = c->server;
 
-    if (stop_mode_of(c, r->spec->verb->id) != SERVER_STOP_POWER)
+    if (stop_mode_of(c, r) != SERVER_STOP_POWER)
         return true;
     PGconn *conn = fault_admin(c, e) ? provider_connect(s, s->superuser, "postgres", e) : NULL;
     // disk_dirty_pages takes the connection over.
@@ -61,7 +61,7 @@ bool fault_stop_server(struct fault_context *c, struct fault_record *r, struct e
         return false;
     snprintf(r->evidence, sizeof r->evidence, "%s", before);
     sql_finish(&c->admin);
-    return c->server->provider->stop(c->server, stop_mode_of(c, r->spec->verb->id), e);
+    return c->server->provider->stop(c->server, stop_mode_of(c, r), e);
 }
 
 // Starts the server again. A start time other than that in r->evidence proves that it was stopped.
@@ -72,7 +72,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     snprintf(before, sizeof before, "%.60s", r->evidence);
     // After a power cut, the error also tells what the disk lost.
     if (!c->server->provider->start(c->server, e) || !read_start_time(c, now, sizeof now, e))
-        return stop_mode_of(c, r->spec->verb->id) == SERVER_STOP_POWER
+        return stop_mode_of(c, r) == SERVER_STOP_POWER
                    ? err_prefix(e, "%s", fault_disk(c)->evidence)
                    : false;
     // If the stop had done nothing, the collector would pass every check untested. (If the fault
@@ -80,7 +80,7 @@ bool fault_start_server(struct fault_context *c, struct fault_record *r, struct 
     // time.)
     if (strcmp(before, now) == 0)
         return err_set(e, ERR_SYSTEM, "the server was not restarted: it runs since %s", now);
-    if (stop_mode_of(c, r->spec->verb->id) == SERVER_STOP_POWER)
+    if (stop_mode_of(c, r) == SERVER_STOP_POWER)
         snprintf(r->evidence, sizeof r->evidence, "%s", fault_disk(c)->evidence);
     else
         snprintf(r->evidence, sizeof r->evidence, "postmaster started anew at %s", now);

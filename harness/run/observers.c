@@ -33,16 +33,11 @@ static bool start_sampler(struct observers *o, const struct server *server, stru
     return o->sampler;
 }
 
-static bool make_probe_table(const char *conninfo, struct err *e)
+static bool start_probes(struct observers *o, const char *conninfo, struct err *e)
 {
     PGconn *conn FREED_BY(sql_finish) = sql_connect(conninfo, e);
 
-    return conn && sql_exec(conn, PROBE_MAKE_TABLE, e);
-}
-
-static bool start_probes(struct observers *o, const char *conninfo, struct err *e)
-{
-    if (!make_probe_table(conninfo, e))
+    if (!conn || !sql_exec(conn, PROBE_MAKE_TABLE, e))
         return false;
     // Two probes, because a server may answer fast and flush slowly.
     o->answers = probe_start(conninfo, PROBE_ANSWER, e);

@@ -184,13 +184,13 @@ bool run_pool_start(struct run_pool *pool, int count, struct err *e)
     return true;
 }
 
-// Ends a worker's process, if there is one, by SIGTERM, and after grace_ns by SIGKILL.
-static void end_worker(struct run_pool_worker *w, int64_t grace_ns)
+// Ends a worker's process, if there is one, by SIGTERM, and after end_limit_ns by SIGKILL.
+static void end_worker(struct run_pool_worker *w)
 {
     if (w->pid <= 0)
         return;
     close(w->fd);
-    process_end(w->pid, SIGTERM, grace_ns);
+    process_end(w->pid, SIGTERM, end_limit_ns);
     w->pid = 0;
 }
 
@@ -201,7 +201,7 @@ void run_pool_end(struct run_pool *pool)
             kill(pool->workers[i].pid, SIGTERM);
     }
     for (int i = 0; i < pool->count; i++)
-        end_worker(&pool->workers[i], end_limit_ns);
+        end_worker(&pool->workers[i]);
     pool->count = 0;
 }
 
@@ -252,7 +252,7 @@ static void replace_worker(
     struct run_pool_worker *w = &pool->workers[number];
 
     *answer = (struct run_pool_answer){.number = w->job_number, .kind = ERR_INTERNAL};
-    end_worker(w, end_limit_ns);
+    end_worker(w);
     w->busy = false; // the job is answered, even if no other worker can be started
     bool again = start_worker(pool, number, &pool->no_other);
     snprintf(

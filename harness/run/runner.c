@@ -206,11 +206,6 @@ static bool keep_history(struct run *r, struct err *e)
            history_write(path, &r->ledger, &r->generator.result, &notes, e);
 }
 
-static bool keeps_silent(const struct run *r)
-{
-    return r->options.silent || (r->options.brief && r->end.result.verdict == VERDICT_PASS);
-}
-
 static bool keep_files(struct run *r, const struct report *report, struct err *e)
 {
     return folder_copy_log(&r->folder, r->server.log_path, r->log_from, e) && keep_history(r, e) &&
@@ -267,7 +262,7 @@ static bool print_report(const struct run *r, const struct report *report, struc
 {
     if (r->options.suites && !report_junit_suite(report, r->options.suites, e))
         return false;
-    if (keeps_silent(r))
+    if (r->options.silent || (r->options.brief && r->end.result.verdict == VERDICT_PASS))
         return true;
     bool ok = report_print(report, stdout, e);
     print_queue(r, report, stdout);

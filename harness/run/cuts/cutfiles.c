@@ -91,21 +91,12 @@ static bool write_points(const struct cutreport *c, struct err *e)
 
 // --- JUnit ----------------------------------------------------------------------------
 
-static void describe_kind(const struct cutkind *k, char *message, size_t size)
-{
-    char others[CUTKINDS_TEXT];
-
-    snprintf(message, size, "lost %.0f, duplicated %.0f, unplanned_exit %.0f, others %s",
-        k->sums[METRIC_LOST], k->sums[METRIC_DUPLICATED], k->sums[METRIC_UNPLANNED_EXIT],
-        cutkinds_others(k->sums, others));
-}
-
 // Adds a JUnit case for one kind of message, with the command that repeats its trials. `only` is
 // the kind to which the command is restricted; NULL: it tries all kinds.
 static void add_case(
     const struct cutreport *c, const struct cutkind *k, const char *only, struct buf *out)
 {
-    char name[64], message[CUTKINDS_TEXT + 120];
+    char name[64], others[CUTKINDS_TEXT], message[CUTKINDS_TEXT + 120];
     struct junit_case it = {.kind = "cut", .name = name, .message = message};
     struct buf text FREED_BY(buf_fini) = BUF_INIT(1 << 16);
 
@@ -113,7 +104,9 @@ static void add_case(
     cutfiles_repeat(c, only, &text);
     it.text = buf_str(&text);
     snprintf(name, sizeof name, "%s %s", k->sender, k->message);
-    describe_kind(k, message, sizeof message);
+    snprintf(message, sizeof message, "lost %.0f, duplicated %.0f, unplanned_exit %.0f, others %s",
+        k->sums[METRIC_LOST], k->sums[METRIC_DUPLICATED], k->sums[METRIC_UNPLANNED_EXIT],
+        cutkinds_others(k->sums, others));
     it.trouble = k->broken ? "failure" : NULL;
     junit_case(c->scenario->name, &it, out);
 }

@@ -266,15 +266,6 @@ static double sum_cases(const struct cutreport *c, enum metric_id id)
     return sum;
 }
 
-static void tell_cut_outcome(
-    const struct cutreport *c, const struct cutverdict *v, struct run_outcome *outcome)
-{
-    outcome->verdict = v->verdict;
-    outcome->lost = sum_cases(c, METRIC_LOST);
-    outcome->duplicated = sum_cases(c, METRIC_DUPLICATED);
-    snprintf(outcome->folder, sizeof outcome->folder, "%s", c->folder->path);
-}
-
 bool cutreport_write(const struct cutreport *c, struct run_outcome *outcome, struct err *e)
 {
     struct cutverdict v = {0};
@@ -283,7 +274,10 @@ bool cutreport_write(const struct cutreport *c, struct run_outcome *outcome, str
     cutreport_judge(c, &n, &v);
     if (!cutfiles_write(c, &n, &v, e))
         return false;
-    tell_cut_outcome(c, &v, outcome);
+    outcome->verdict = v.verdict;
+    outcome->lost = sum_cases(c, METRIC_LOST);
+    outcome->duplicated = sum_cases(c, METRIC_DUPLICATED);
+    snprintf(outcome->folder, sizeof outcome->folder, "%s", c->folder->path);
     print_cut_report(c, &n, &v);
     return !c->options->suites || cutfiles_suite(c, &n, &v, c->options->suites, e);
 }
