@@ -1,5 +1,6 @@
 // Tests the subject with real processes: scripts that run a collector, processes that end at any
 // moment, and failures of the harness itself.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -344,6 +345,23 @@ static void a_command_that_is_no_program_is_a_usage_error(void **state)
     alarm(0);
 }
 
+static void a_log_that_cannot_be_written_is_a_failure_of_the_harness(void **state)
+{
+    static char *const command[] = {"/bin/sleep", "1000", NULL};
+    struct subject_config config = {.command = command,
+        .env = no_env,
+        .key = key,
+        .instances = 2,
+        .token_count = 1,
+        .log_dir = "/no/such/folder"};
+    struct err e;
+
+    assert_null(subject_start(&config, &e));
+    assert_non_null(strstr(e.text, "collector-0.log"));
+    // Only what the subject has opened is closed.
+    assert_int_not_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+}
+
 static void too_few_descriptors_are_a_failure_of_the_harness(void **state)
 {
     static char *const command[] = {"/bin/sh", "-c", "echo ready", NULL};
@@ -430,6 +448,7 @@ int main(void)
         cmocka_unit_test(the_last_one_put_down_for_good_ends_the_run),
         cmocka_unit_test(last_words_are_those_of_the_process),
         cmocka_unit_test(a_command_that_is_no_program_is_a_usage_error),
+        cmocka_unit_test(a_log_that_cannot_be_written_is_a_failure_of_the_harness),
         cmocka_unit_test(too_few_descriptors_are_a_failure_of_the_harness),
     };
 

@@ -315,24 +315,33 @@ bool subject_begin_log(struct subject *s, const struct subject_new_log *to, stru
 
 // --- start and end -----------------------------------------------------------
 
-// Allocates the instances, none of which has a process yet, and opens their logs.
+// Allocates the instances, none of which has a process yet.
 static bool make_instances(struct subject *s, struct err *e)
 {
-    s->instances = memory_zeroed((size_t)s->config.instances, sizeof *s->instances);
     // + 1, because calloc may return NULL for no items.
     s->tries = calloc(s->config.token_count + 1, sizeof *s->tries);
     if (!s->tries)
         return err_memory_for(e, "%zu tokens", s->config.token_count);
+    s->instances = memory_zeroed((size_t)s->config.instances, sizeof *s->instances);
     for (int i = 0; i < s->config.instances; i++) {
         struct instance *in = &s->instances[i];
-        char name[64], path[PATH_MAX] = "/dev/null";
         in->pidfd = in->out = in->log = -1;
         in->pace.rate = READER_UNLIMITED;
         buf_init(&in->pending, READER_LINE_MAX);
         mock_sender_init(&in->sender, s->config.sender, s->config.jobs, s->config.seed, s->tries,
             s->config.token_count);
+    }
+    return true;
+}
+
+// Opens the logs of the instances. Without a folder they go to /dev/null, so in->log is always open
+// and needs no check.
+static bool open_logs(struct subject *s, struct err *e)
+{
+    for (int i = 0; i < s->config.instances; i++) {
+        struct instance *in = &s->instances[i];
+        char name[64], path[PATH_MAX] = "/dev/null";
         snprintf(name, sizeof name, "collector-%d.log", i);
-        // Without a folder the log goes to /dev/null, so in->log is always open and needs no check.
         if (s->config.log_dir && !path_join(path, s->config.log_dir, name, e))
             return false;
         in->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -349,7 +358,8 @@ struct subject *subject_start(const struct subject_config *config, struct err *e
     s->config = *config;
     s->wake[0] = s->wake[1] = -1;
     pthread_mutex_init(&s->lock, NULL);
-    if (!reader_init(&s->reader, config->key, config->token_count, e) || !make_instances(s, e))
+    if (!reader_init(&s->reader, config->key, config->token_count, e) || !make_instances(s, e) ||
+        !open_logs(s, e))
         goto failed;
     s->reader.jobs = config->jobs;
     if (config->plan)
