@@ -351,23 +351,37 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
     return false;
 }
 
-// Finds the processes with this parent and in this group; -1: any. Stores at most `max` pids.
-static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
+size_t process_all(pid_t **pids)
 {
     DIR *proc = opendir("/proc");
     size_t count = 0;
     struct dirent *entry;
 
-    if (!proc)
-        return 0;
-    while (count < max && (entry = readdir(proc)) != NULL) {
+    *pids = NULL;
+    while (proc && (entry = readdir(proc)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        struct process_stat stat;
-        if (pid > 0 && process_stat(pid, &stat) && (parent < 0 || stat.parent == parent) &&
-            (group < 0 || stat.group == group))
-            pids[count++] = pid;
+        if (pid <= 0)
+            continue;
+        memory_grow(pids, count, 1, sizeof **pids);
+        (*pids)[count++] = pid;
     }
-    closedir(proc);
+    if (proc)
+        closedir(proc);
+    return count;
+}
+
+// Finds the processes with this parent and in this group; -1: any. Stores at most `max` pids.
+static size_t find_processes(pid_t parent, pid_t group, pid_t *pids, size_t max)
+{
+    pid_t *all FREED_BY(memory_free) = NULL;
+    size_t all_count = process_all(&all), count = 0;
+    struct process_stat stat;
+
+    for (size_t i = 0; i < all_count && count < max; i++) {
+        if (process_stat(all[i], &stat) && (parent < 0 || stat.parent == parent) &&
+            (group < 0 || stat.group == group))
+            pids[count++] = all[i];
+    }
     return count;
 }
 
@@ -376,44 +390,23 @@ size_t process_children(pid_t parent, pid_t *pids, size_t max)
     return find_processes(parent, -1, pids, max);
 }
 
-struct kin {
-    pid_t pid, parent;
-};
-
-// Lists all processes. Returns how many there are; the caller frees *all.
-static size_t list_processes(struct kin **all)
-{
-    DIR *proc = opendir("/proc");
-    size_t count = 0;
-    struct dirent *entry;
-
-    *all = NULL;
-    while (proc && (entry = readdir(proc)) != NULL) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        struct process_stat stat;
-        if (pid <= 0 || !process_stat(pid, &stat))
-            continue;
-        memory_grow(all, count, 1, sizeof **all);
-        (*all)[count++] = (struct kin){pid, stat.parent};
-    }
-    if (proc)
-        closedir(proc);
-    return count;
-}
-
 size_t process_descendants(pid_t ancestor, pid_t **pids)
 {
-    struct kin *all FREED_BY(memory_free) = NULL;
-    size_t all_count = list_processes(&all), count = 0, next = 0;
+    pid_t *all FREED_BY(memory_free) = NULL;
+    size_t all_count = process_all(&all), count = 0, next = 0;
+    pid_t *parents FREED_BY(memory_free) = memory_zeroed(all_count, sizeof *parents);
+    struct process_stat stat;
 
     *pids = NULL;
+    for (size_t i = 0; i < all_count; i++)
+        parents[i] = process_stat(all[i], &stat) ? stat.parent : -1; // -1: it has ended meanwhile
     // Add the children of the ancestor, and then those of each process that was added.
     for (pid_t parent = ancestor;; parent = (*pids)[next++]) {
         for (size_t i = 0; i < all_count; i++) {
-            if (all[i].parent != parent)
+            if (parents[i] != parent)
                 continue;
             memory_grow(pids, count, 1, sizeof **pids);
-            (*pids)[count++] = all[i].pid;
+            (*pids)[count++] = all[i];
         }
         if (next == count)
             return count;

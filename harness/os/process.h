@@ -59,6 +59,10 @@ void process_end(pid_t pid, int signal, int64_t grace_ns);
 // itself if it has joined another group. Returns whether the signal reached a process.
 bool process_signal_group(pid_t leader, int signal);
 
+// Finds all processes in one look at /proc. Returns how many there are. free() *pids, which is NULL
+// for none.
+size_t process_all(pid_t **pids);
+
 // Finds the children of a process in /proc, at most max. Returns how many it found.
 size_t process_children(pid_t parent, pid_t *pids, size_t max);
 

@@ -1,11 +1,12 @@
 #include "os/segments.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+
+#include "os/process.h"
 
 // The beginning of PGShmemHeader in PostgreSQL's storage/pg_shmem.h.
 #define HEADER_MAGIC 679834894
@@ -165,23 +166,20 @@ static bool has_attached(pid_t pid, int id)
 
 size_t segments_users(const struct segments_maker *maker, pid_t *pids, size_t max)
 {
+    pid_t *all FREED_BY(memory_free) = NULL;
+    size_t all_count = process_all(&all), count = 0;
     struct shmid_ds st;
-    size_t count = 0;
     int last = shmctl(0, SHM_INFO, &st);
 
     for (int i = 0; i <= last; i++) {
         int id = segment_of(i, maker, &st);
         // The kernel says only how many processes have attached a segment; which they are stands
         // only in the maps of the processes.
-        DIR *proc = id >= 0 && st.shm_nattch > 0 ? opendir("/proc") : NULL;
-        struct dirent *entry;
-        while (proc && count < max && (entry = readdir(proc)) != NULL) {
-            pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-            if (pid > 1 && has_attached(pid, id))
-                pids[count++] = pid;
+        bool attached = id >= 0 && st.shm_nattch > 0;
+        for (size_t j = 0; attached && j < all_count && count < max; j++) {
+            if (all[j] > 1 && has_attached(all[j], id))
+                pids[count++] = all[j];
         }
-        if (proc)
-            closedir(proc);
     }
     return count;
 }

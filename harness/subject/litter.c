@@ -1,7 +1,5 @@
 #include "subject/litter.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <signal.h>
 
 #include "os/process.h"
@@ -52,16 +50,14 @@ static bool has_mark(pid_t pid, const char *mark)
 // Returns the pid of a living process with this mark; 0: there is none.
 static pid_t find_marked_process(const char *mark)
 {
-    DIR *proc = opendir("/proc");
-    pid_t found = 0;
+    pid_t *all FREED_BY(memory_free) = NULL;
+    size_t count = process_all(&all);
 
-    for (struct dirent *d; !found && proc && (d = readdir(proc)) != NULL;) {
-        pid_t pid = isdigit((unsigned char)d->d_name[0]) ? (pid_t)atoi(d->d_name) : 0;
-        found = pid > 0 && has_mark(pid, mark) ? pid : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (has_mark(all[i], mark))
+            return all[i];
     }
-    if (proc)
-        closedir(proc);
-    return found;
+    return 0;
 }
 
 // Records that p has left the process `pid` running.
