@@ -7,8 +7,6 @@
 #include "os/paths.h"
 #include "os/process.h"
 
-#define CHILDREN_MAX 256
-
 // Finds libfaketime. Takes its variant for programs with threads, which serves others, too.
 static bool find_library(char library[PATH_MAX], struct err *e)
 {
@@ -98,12 +96,12 @@ static bool is_gone_or_zombie(pid_t pid)
 
 bool own_clock_is_loaded(const struct own_clock *c, pid_t pid)
 {
-    pid_t children[CHILDREN_MAX];
-    size_t count = process_children(pid, children, CHILDREN_MAX);
+    pid_t *family FREED_BY(memory_free) = NULL;
+    size_t count = process_descendants(pid, &family);
     bool loaded = loads_faketime(c, pid);
 
     for (size_t i = 0; loaded && i < count; i++)
-        // A child that has ended does not matter.
-        loaded = own_clock_is_loaded(c, children[i]) || is_gone_or_zombie(children[i]);
+        // A descendant that has ended does not matter.
+        loaded = loads_faketime(c, family[i]) || is_gone_or_zombie(family[i]);
     return loaded;
 }
