@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "os/child_env.h"
 #include "os/paths.h"
@@ -19,14 +18,7 @@
 
 // How often a wait looks again. Waits poll, so that each thread can wait for its own child with a
 // deadline of its own.
-static const int64_t wait_step_ns = 2 * NS_PER_MS;
-
-static void sleep_ns(int64_t ns)
-{
-    struct timespec t = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
-
-    nanosleep(&t, NULL);
-}
+static const useconds_t wait_step_us = 2000;
 
 // Sets up the child's streams. Everything between fork and exec may make only async-signal-safe
 // calls, because other threads may have held locks at the moment of the fork.
@@ -224,10 +216,8 @@ bool process_collect(const struct process_spec *what, char *text, size_t size, s
 
 bool process_wait(pid_t pid, int64_t deadline_ns, int *status)
 {
-    int ignored;
-
     for (;;) {
-        pid_t got = waitpid(pid, status ? status : &ignored, WNOHANG);
+        pid_t got = waitpid(pid, status, WNOHANG);
         if (got == pid)
             return true;
         if (got < 0 && errno == ECHILD) {
@@ -237,7 +227,7 @@ bool process_wait(pid_t pid, int64_t deadline_ns, int *status)
         }
         if (clock_now_ns() >= deadline_ns)
             return false;
-        sleep_ns(wait_step_ns);
+        usleep(wait_step_us);
     }
 }
 
@@ -346,7 +336,7 @@ bool process_wait_stopped(pid_t pid, int64_t deadline_ns)
             return true;
         if (clock_now_ns() >= deadline_ns)
             return false;
-        sleep_ns(wait_step_ns / 20); // a process stops much sooner than it ends
+        usleep(wait_step_us / 20); // a process stops much sooner than it ends
     }
     return false;
 }

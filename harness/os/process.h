@@ -50,6 +50,7 @@ MUST_USE bool process_collect(
 // Waits until a child of this process has ended, and reaps it. False when the deadline
 // (clock_now_ns) passed first. Returns true also when there is nothing to wait for, because the
 // process was reaped before or is no child of this process; *status is then PROCESS_STATUS_UNKNOWN.
+// `status` may be NULL.
 bool process_wait(pid_t pid, int64_t deadline_ns, int *status);
 
 // Ends a child: sends `signal`, and SIGKILL if the child still runs after grace_ns; reaps it.

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "os/paths.h"
 #include "os/process.h"
@@ -15,7 +14,7 @@
 #define DISK_BYTES (INT64_C(2) << 30)
 
 static const int64_t unmount_limit_ns = 10 * NS_PER_S;
-static const int64_t poll_ns = 5 * NS_PER_MS;
+static const useconds_t poll_us = 5000;
 static const int dirty_sectors = 128; // number of unflushed sectors of changed pages for which a
                                       // cut waits
 static const int64_t dirty_limit_ns = 5 * NS_PER_S; // how long it waits for them
@@ -235,8 +234,7 @@ bool disk_unmount(struct disk *d, struct err *e)
         if (errno != EBUSY || clock_now_ns() > deadline)
             return err_sys(e, ERR_SYSTEM, "cannot unmount %s", d->mount);
         // Not interrupt_sleep_until: the disk must be unmounted after an interrupt, too.
-        struct timespec step = {.tv_nsec = poll_ns};
-        nanosleep(&step, NULL);
+        usleep(poll_us);
     }
     d->mounted = false;
     return true;
