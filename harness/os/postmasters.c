@@ -98,13 +98,10 @@ void postmasters_remove_memory(const char *dir, pid_t pid)
 // Returns the user that the process runs as; (uid_t)-1: the process is gone.
 static uid_t user_of(pid_t pid)
 {
-    char text[4096];
-    unsigned uid;
+    char text[PROCESS_STATUS_MAX];
+    const char *value = process_status(pid, "Uid", text);
 
-    if (!process_file(pid, "status", text, sizeof text))
-        return (uid_t)-1;
-    const char *line = strstr(text, "\nUid:");
-    return line && sscanf(line, "\nUid: %u", &uid) == 1 ? (uid_t)uid : (uid_t)-1;
+    return value ? (uid_t)strtoul(value, NULL, 10) : (uid_t)-1;
 }
 
 // Kills a server. It kills the postmaster first, so that no further child starts. The children are

@@ -300,15 +300,26 @@ size_t process_descriptors(pid_t pid)
     return count;
 }
 
+const char *process_status(pid_t pid, const char *key, char text[PROCESS_STATUS_MAX])
+{
+    char begins[32];
+
+    snprintf(begins, sizeof begins, "\n%s:", key);
+    char *line =
+        process_file(pid, "status", text, PROCESS_STATUS_MAX) ? strstr(text, begins) : NULL;
+    if (!line)
+        return NULL;
+    line += strlen(begins);
+    line[strcspn(line, "\n")] = '\0';
+    return line;
+}
+
 int64_t process_own_kb(pid_t pid)
 {
-    static const char key[] = "\nRssAnon:";
-    char text[4096];
+    char text[PROCESS_STATUS_MAX];
+    const char *value = process_status(pid, "RssAnon", text);
 
-    if (!process_file(pid, "status", text, sizeof text))
-        return 0;
-    const char *line = strstr(text, key);
-    return line ? strtoll(line + sizeof key - 1, NULL, 10) : 0;
+    return value ? strtoll(value, NULL, 10) : 0;
 }
 
 uint64_t process_started(pid_t pid)
@@ -450,17 +461,11 @@ bool process_wait_group_stopped(pid_t leader, int64_t deadline_ns)
 
 pid_t process_inner_pid(pid_t pid)
 {
-    char text[4096];
+    char text[PROCESS_STATUS_MAX];
+    // The pids in each namespace, from the outermost to the innermost, each after a tab.
+    const char *value = process_status(pid, "NSpid", text);
 
-    if (!process_file(pid, "status", text, sizeof text))
-        return 0;
-    // This line has the pids in each namespace, from the outermost to the innermost, separated by
-    // tabs.
-    char *line = strstr(text, "\nNSpid:");
-    if (!line)
-        return 0;
-    line[1 + strcspn(line + 1, "\n")] = '\0';
-    return (pid_t)strtol(strrchr(line, '\t') + 1, NULL, 10);
+    return value ? (pid_t)strtol(strrchr(value, '\t') + 1, NULL, 10) : 0;
 }
 
 bool process_alive(pid_t pid)

@@ -98,6 +98,11 @@ bool process_stat(pid_t pid, struct process_stat *out);
 // Reads a small file under /proc/PID; the text ends with NUL. False when it cannot be read.
 bool process_file(pid_t pid, const char *name, char *text, size_t size);
 
+// Reads /proc/PID/status into `text`. Returns the value of a key such as "Uid", which points into
+// `text`; NULL: the process is gone, or its file has no such key.
+#define PROCESS_STATUS_MAX 4096
+const char *process_status(pid_t pid, const char *key, char text[PROCESS_STATUS_MAX]);
+
 // Returns how many descriptors the process has open; 0: unknown.
 size_t process_descriptors(pid_t pid);
 

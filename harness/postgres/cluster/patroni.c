@@ -322,17 +322,12 @@ static bool patroni_settle(struct server *s, struct err *e)
 // True when no signal is pending for the leash, and it sleeps, so it handles none either.
 static bool is_leash_idle(pid_t leash)
 {
-    char path[64], line[256];
-    unsigned long long pending = 1;
+    char text[PROCESS_STATUS_MAX];
+    const char *pending = process_status(leash, "ShdPnd", text);
     struct process_stat stat;
 
-    snprintf(path, sizeof path, "/proc/%d/status", (int)leash);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        sscanf(line, "ShdPnd: %llx", &pending);
-    if (file)
-        fclose(file);
-    return !pending && process_stat(leash, &stat) && stat.state == 'S';
+    return pending && strtoull(pending, NULL, 16) == 0 && process_stat(leash, &stat) &&
+           stat.state == 'S';
 }
 
 // Waits at most 10 s until the leash has handled the signal that was sent. False when it has not.
