@@ -28,7 +28,7 @@ static bool append_collector(const char *collector, struct buf *command)
 
     snprintf(in_tests, sizeof in_tests, "../tests/%.*s", (int)len, collector);
     const char *name = in_tests + strlen("../tests/");
-    bool found = strchr(name, '/') || path_program(path, name);
+    bool found = strchr(name, '/') || path_program(path, getenv("PATH"), name);
     bool built =
         !found && path_sibling(built_path, in_tests, &ignored) && realpath(built_path, path);
     buf_printf(command, "%s%s", built ? path : name, collector + len);

@@ -85,9 +85,7 @@ static bool program_dir(char out[PATH_MAX], struct err *e)
     if (len < 0)
         return err_sys(e, ERR_SYSTEM, "cannot find the folder of this program");
     out[len] = '\0';
-    char *slash = strrchr(out, '/');
-    if (slash)
-        *slash = '\0';
+    *strrchr(out, '/') = '\0'; // the kernel gives an absolute path
     return true;
 }
 
@@ -119,9 +117,19 @@ bool path_sibling(char out[PATH_MAX], const char *program, struct err *e)
     return program_dir(dir, e) && path_join(out, dir, program, e);
 }
 
-bool path_program(char out[PATH_MAX], const char *name)
+bool path_helper(char out[PATH_MAX], const char *program)
 {
-    const char *dir = getenv("PATH");
+    char installed[PATH_MAX];
+    struct err ignored;
+
+    return (path_sibling(out, program, &ignored) && path_exists(out)) ||
+           (path_join(installed, "../libexec/mailproof", program, &ignored) &&
+               path_sibling(out, installed, &ignored) && path_exists(out));
+}
+
+bool path_program(char out[PATH_MAX], const char *dirs, const char *name)
+{
+    const char *dir = dirs;
     struct stat st;
 
     for (size_t len; dir && *dir; dir += len + (dir[len] == ':')) {

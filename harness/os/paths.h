@@ -10,8 +10,13 @@ MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
 // Finds a program in the folder of this program's file, e.g. mailroom-collector.
 MUST_USE bool path_sibling(char out[PATH_MAX], const char *program, struct err *e);
 
-// Finds a program in PATH; false when it is not there.
-bool path_program(char out[PATH_MAX], const char *name);
+// Finds a program that only mailproof calls: beside this program's file in the build, in libexec
+// when installed. False when it is not there.
+bool path_helper(char out[PATH_MAX], const char *program);
+
+// Finds a program in folders that are written as in PATH; NULL: there are none. False when it is
+// not there.
+bool path_program(char out[PATH_MAX], const char *dirs, const char *name);
 
 // Formats a path; false (ERR_SYSTEM) when it is too long.
 MUST_USE bool path_join(char out[PATH_MAX], const char *dir, const char *name, struct err *e);

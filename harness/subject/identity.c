@@ -21,7 +21,7 @@ static bool is_regular_file(const char *path)
 static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool is_program)
 {
     if (is_program && !strchr(word, '/'))
-        return path_program(out, word);
+        return path_program(out, getenv("PATH"), word);
     bool relative = dir && word[0] != '/';
     int len = snprintf(out, PATH_MAX, "%s%s%s", relative ? dir : "", relative ? "/" : "", word);
     return len < PATH_MAX && is_regular_file(out);

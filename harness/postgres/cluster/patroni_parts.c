@@ -18,44 +18,20 @@ static const int64_t kill_limit_ns = 30 * NS_PER_S;
 static const int64_t store_limit_ns = 30 * NS_PER_S;
 static const int64_t poll_ns = 20 * NS_PER_MS;
 
-// True when one of the folders of PATH_OF_PARTS has the program.
-static bool is_installed(const char *program)
-{
-    const char *dir = strchr(PATH_OF_PARTS, '=') + 1;
-    char path[PATH_MAX];
-
-    while (*dir) {
-        int len = (int)strcspn(dir, ":");
-        snprintf(path, sizeof path, "%.*s/%s", len, dir, program);
-        if (access(path, X_OK) == 0)
-            return true;
-        dir += len + (dir[len] == ':');
-    }
-    return false;
-}
-
-// Finds the leash program: beside our own in the build, in libexec when installed.
-static bool find_leash(char out[PATH_MAX], struct err *e)
-{
-    return path_sibling(out, "mailproof-leash", e) &&
-           (path_exists(out) ||
-               (path_sibling(out, "../libexec/mailproof/mailproof-leash", e) &&
-                   (path_exists(out) ||
-                       err_set(e, ERR_SYSTEM, "mailproof-leash is not installed with mailproof"))));
-}
-
 bool parts_find(struct patroni *p, struct err *e)
 {
     static const char *const programs[] = {"patroni", "etcd", "haproxy"};
+    char path[PATH_MAX];
 
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-        if (!is_installed(programs[i]))
+        if (!path_program(path, strchr(PATH_OF_PARTS, '=') + 1, programs[i]))
             return err_set(e, ERR_SKIP,
                 "provider: patroni needs %s, which is not installed (Debian: patroni, "
                 "etcd-server, haproxy)",
                 programs[i]);
     }
-    return find_leash(p->leash, e);
+    return path_helper(p->leash, "mailproof-leash") ||
+           err_set(e, ERR_SYSTEM, "mailproof-leash is not installed with mailproof");
 }
 
 // --- command lines --------------------------------------------------------------------

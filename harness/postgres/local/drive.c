@@ -36,29 +36,15 @@ static bool read_answer_line(const struct drive *d, char *line, size_t size, str
     return err_set(e, ERR_SYSTEM, "the disk's answer is too long");
 }
 
-// Finds the program: beside our own in the build, in libexec when installed.
-static bool find_disk_program(char out[PATH_MAX], struct err *e)
-{
-    static const char *const places[] = {DRIVE_PROGRAM, "../libexec/mailproof/" DRIVE_PROGRAM};
-
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!path_sibling(out, places[i], e))
-            return false;
-        if (path_exists(out))
-            return true;
-    }
-    return err_set(e, ERR_SKIP,
-        "storage: crashable needs " DRIVE_PROGRAM ", which is built where libfuse3-dev is");
-}
-
 bool drive_start(struct drive *d, const char *dir, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     char program[PATH_MAX], line[300];
     int ends[2];
 
-    if (!find_disk_program(program, e))
-        return false;
+    if (!path_helper(program, DRIVE_PROGRAM))
+        return err_set(e, ERR_SKIP,
+            "storage: crashable needs " DRIVE_PROGRAM ", which is built where libfuse3-dev is");
     // We open /dev/fuse, and mount with it (drive_mount), so that the program needs no helper with
     // root's rights.
     d->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
