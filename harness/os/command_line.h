@@ -1,8 +1,12 @@
-// Splits a command line at its blanks. There are no quotes, because no shell is involved.
+// Puts command lines together. The array of words stays NULL-terminated. The caller frees each word
+// and the array.
 #pragma once
 
 #include "base/base.h"
 
-// Appends the words of a line to the array, which stays NULL-terminated. The caller frees each word
-// and the array.
+// Appends one word, and takes it over from the caller, who has allocated it.
+void command_line_add(char ***words, size_t *count, char *word);
+
+// Appends the words of a line, which is split at its blanks. There are no quotes, because no shell
+// is involved.
 void command_line_split(char ***words, size_t *count, const char *line);

@@ -14,14 +14,6 @@ static const char reference_prefix[] = "MAILROOM_";
 
 #define KEY_STREAM 1000 // stream of random numbers that gives the key; the plan uses other streams
 
-// Appends a copy of a string to a list that stays NULL-terminated.
-static void append_argument(char ***list, size_t *count, const char *text)
-{
-    memory_grow(list, *count, 2, sizeof **list); // 2: the string and the NULL after it
-    (*list)[(*count)++] = memory_copy(text);
-    (*list)[*count] = NULL;
-}
-
 // True when the table that `mailroom-collector --settings` prints has a row with this name. Offers
 // each name to `near`.
 static bool table_has_setting(const char *table, const char *name, struct suggestion *near)
@@ -79,14 +71,14 @@ static bool make_argv(
             return false;
         if (!check_reference_settings(path, &s->collector.env, e))
             return false;
-        append_argument(&c->argv, &count, path);
+        command_line_add(&c->argv, &count, memory_copy(path));
     } else if (collector) {
         // Split into words without a shell, so that quotes, stars and dollars have no special
         // meaning.
         command_line_split(&c->argv, &count, collector);
     } else {
         for (char **arg = s->collector.command; *arg; arg++)
-            append_argument(&c->argv, &count, *arg);
+            command_line_add(&c->argv, &count, memory_copy(*arg));
     }
     return count > 0 || err_set(e, ERR_USAGE, "the collector's command names no program");
 }
@@ -220,7 +212,7 @@ bool command_make_of_subject(struct command *c, const struct scenario *s, char *
     *c = (struct command){0};
     make_key(c, s->seed);
     for (char *const *arg = argv; *arg; arg++)
-        append_argument(&c->argv, &count, *arg);
+        command_line_add(&c->argv, &count, memory_copy(*arg));
     return make_env(c, s, conninfo, e);
 }
 
