@@ -332,6 +332,6 @@ int cli_field(const struct options *o)
     free(f.items);
     answer_file_close(&f.answers);
     free(f.manners);
-    manifest_names_free(all);
+    memory_free_texts(all);
     return ok ? EXIT_OK : cli_fail(&e);
 }

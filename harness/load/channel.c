@@ -39,7 +39,7 @@ static pid_t start_worker_command(char *const *argv, int stream, struct err *e)
 
 pid_t channel_start(struct channel *p, const char *command, struct err *e)
 {
-    char **argv FREED_BY(memory_free) = NULL;
+    char **argv = NULL;
     size_t count = 0;
     pid_t pid = -1;
     int ends[2];
@@ -59,8 +59,7 @@ pid_t channel_start(struct channel *p, const char *command, struct err *e)
         else
             close(ends[0]);
     }
-    for (size_t i = 0; i < count; i++)
-        free(argv[i]);
+    memory_free_texts(argv);
     return pid;
 }
 

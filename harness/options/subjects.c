@@ -112,6 +112,6 @@ bool subjects_list(struct err *e)
                 strcmp(m.why_not_installable, MANIFEST_NONE) == 0 ? m.version
                                                                   : "not installable here");
     }
-    manifest_names_free(names);
+    memory_free_texts(names);
     return ok;
 }

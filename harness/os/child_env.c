@@ -53,9 +53,7 @@ void child_env_init(struct child_env *s)
 
 void child_env_fini(struct child_env *s)
 {
-    for (size_t i = 0; i < s->count; i++)
-        free(s->items[i]);
-    free(s->items);
+    memory_free_texts(s->items);
     *s = (struct child_env){0};
 }
 

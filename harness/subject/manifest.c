@@ -187,7 +187,7 @@ static bool refuse_manifest(const char *name, struct err *e)
     if (manifest_names(&names, &ignored)) {
         for (size_t i = 0; names[i]; i++)
             suggest_offer(&near, names[i]);
-        manifest_names_free(names);
+        memory_free_texts(names);
     }
     return err_set(e, ERR_USAGE,
         "there is no subject '%.100s': neither a folder with subject.yaml nor one that "
@@ -217,15 +217,13 @@ bool manifest_load(struct manifest *m, const char *name, struct err *e)
 
 void manifest_fini(struct manifest *m)
 {
-    char *texts[] = {m->name, m->summary, m->version, m->mode, m->why_not_installable, m->superuser,
-        m->enqueue, m->newest, m->wakes, m->concurrency, m->npm, m->retry_documented, m->taken,
-        m->retry_default, m->failed, m->end_state};
-    char **lists[] = {m->runtime, m->debian, m->check, m->schema, m->producer, m->consumer};
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free(texts[i]);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        memory_free_texts(lists[i]);
+    for (size_t i = 0; i < table.count; i++) {
+        void *member = (char *)m + fields[i].offset;
+        if (fields[i].type == FIELD_STRING)
+            memory_free(member);
+        else if (fields[i].type == FIELD_STRINGS)
+            memory_free_texts(*(char ***)member);
+    }
     quoted_fini(&m->promises);
     *m = (struct manifest){0};
 }
@@ -312,9 +310,4 @@ bool manifest_names(char ***names, struct err *e)
     }
     globfree(&found);
     return true;
-}
-
-void manifest_names_free(char **names)
-{
-    memory_free_texts(names);
 }

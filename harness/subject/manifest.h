@@ -85,6 +85,5 @@ MUST_USE bool manifest_installed(const struct manifest *m, struct err *e);
 void manifest_runtime(const struct manifest *m, char *text, size_t size);
 
 // Sets *names to the names of all subjects that come with mailproof, sorted and NULL-terminated.
-// Free them with manifest_names_free.
+// Free them with memory_free_texts.
 MUST_USE bool manifest_names(char ***names, struct err *e);
-void manifest_names_free(char **names);

@@ -150,7 +150,7 @@ static void test_ours_have_evidence(void **state)
             check_quote(&m, &m.promises.items[i]);
         manifest_fini(&m);
     }
-    manifest_names_free(names);
+    memory_free_texts(names);
 }
 
 int main(void)
