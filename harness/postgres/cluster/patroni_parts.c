@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include "os/command_line.h"
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/postmasters.h"
@@ -37,65 +38,46 @@ bool parts_find(struct patroni *p, struct err *e)
 // --- command lines --------------------------------------------------------------------
 
 struct command_line {
-    const char *argv[40]; // ends with NULL
+    char **words; // owned, ends with NULL
     size_t count;
-    char texts[8][PATH_MAX + 40]; // room for words that are put together
-    size_t used;                  // number of texts that are in use
 };
 
 static void add_word(struct command_line *c, const char *word)
 {
-    c->argv[c->count++] = word;
-    c->argv[c->count] = NULL;
-}
-
-// Returns the next free text.
-static char *take_text_room(struct command_line *c)
-{
-    return c->texts[c->used++];
-}
-
-// Begins with the leash, and with `env`, which gives the program an environment of its own.
-static void begin_command_line(struct command_line *c, const struct patroni *p)
-{
-    char *home = take_text_room(c);
-
-    snprintf(home, sizeof c->texts[0], "HOME=%s", p->dir.server);
-    add_word(c, p->leash);
-    add_word(c, "env");
-    add_word(c, "-i");
-    add_word(c, "LC_ALL=C.UTF-8");
-    add_word(c, PATH_OF_PARTS);
-    add_word(c, home);
+    command_line_add(&c->words, &c->count, memory_copy(word));
 }
 
 // Adds the path of a file as one word.
 static void add_file(struct command_line *c, const char *dir, const char *name)
 {
-    char *path = take_text_room(c);
+    command_line_add(&c->words, &c->count, memory_format("%s/%s", dir, name));
+}
 
-    snprintf(path, sizeof c->texts[0], "%s/%s", dir, name);
-    add_word(c, path);
+// Begins with the leash, and with `env`, which gives the program an environment of its own.
+static void begin_command_line(struct command_line *c, const struct patroni *p)
+{
+    add_word(c, p->leash);
+    command_line_split(&c->words, &c->count, "env -i LC_ALL=C.UTF-8 " PATH_OF_PARTS);
+    command_line_add(&c->words, &c->count, memory_format("HOME=%s", p->dir.server));
 }
 
 static void add_etcd_words(struct command_line *c, const struct patroni *p)
 {
+    const struct patroni_place *at = &p->at.store;
     // etcd asks its peers for no password. This etcd has no peers, so it listens for them at a
-    // socket in the working folder, which nobody else can reach.
-    static const char peers[] = "unix://peers:1", cluster[] = "default=unix://peers:1";
-    char *clients = take_text_room(c);
-    size_t size = sizeof c->texts[0];
+    // socket in the working folder, which nobody else can reach. The password is random, so it
+    // needs no slow hash.
+    char *options FREED_BY(memory_free) = memory_format(
+        "--listen-client-urls http://%s:%d --advertise-client-urls http://%s:%d"
+        " --listen-peer-urls unix://peers:1 --initial-advertise-peer-urls unix://peers:1"
+        " --initial-cluster default=unix://peers:1 --heartbeat-interval 100"
+        " --election-timeout 1000 --bcrypt-cost 4",
+        at->host, at->port, at->host, at->port);
 
-    snprintf(clients, size, "http://%s:%d", p->at.store.host, p->at.store.port);
     add_word(c, "etcd");
     add_word(c, "--data-dir");
     add_file(c, p->dir.server, "etcd");
-    const char *const words[] = {"--listen-client-urls", clients, "--advertise-client-urls",
-        clients, "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
-        "--initial-cluster", cluster, "--heartbeat-interval", "100", "--election-timeout", "1000",
-        "--bcrypt-cost", "4"}; // the password is random, so it needs no slow hash
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        add_word(c, words[i]);
+    command_line_split(&c->words, &c->count, options);
 }
 
 // Makes the command line of one program, with its leash in front.
@@ -110,9 +92,8 @@ static void make_command_line(
         add_etcd_words(c, p);
         break;
     case PART_PROXY:
-        add_word(c, "haproxy");
-        add_word(c, "-db"); // it stays in the foreground, as one process
-        add_word(c, "-f");
+        // -db: it stays in the foreground, as one process.
+        command_line_split(&c->words, &c->count, "haproxy -db -f");
         add_file(c, p->dir.path, "haproxy.cfg");
         break;
     default:
@@ -148,13 +129,13 @@ static int open_part_log(const struct patroni *p, enum patroni_part part, struct
 bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
-    struct command_line c = {.count = 0};
+    struct command_line c = {0};
     int log = open_part_log(p, part, e);
 
     if (log < 0)
         return false;
     make_command_line(&c, p, part);
-    spec.argv = c.argv;
+    spec.argv = (const char *const *)c.words;
     spec.dir = p->dir.server;
     spec.uid = p->user.uid;
     spec.gid = p->user.gid;
@@ -165,6 +146,7 @@ bool parts_start(struct patroni *p, enum patroni_part part, struct err *e)
     spec.death_signal = p->detached ? 0 : SIGTERM;
     pid_t pid = process_start(&spec, e);
     close(log);
+    memory_free_texts(c.words);
     p->leashes[part] = pid > 0 ? pid : 0;
     return pid > 0;
 }
