@@ -310,13 +310,6 @@ static bool patroni_address(
     return target_socket_address(p->proxy, port, out, len, e);
 }
 
-// Waits until every member has what the migrations wrote, so that the load starts on a cluster that
-// is complete.
-static bool patroni_settle(struct server *s, struct err *e)
-{
-    return leader_wait_followed(s, e);
-}
-
 // --- a cluster that is left running ------------------------------------------------------
 
 // True when no signal is pending for the leash, and it sleeps, so it handles none either.
@@ -399,7 +392,8 @@ const struct provider provider_patroni = {
     .strike = patroni_strike,
     .strikes = ~0u,
     .mend = patroni_mend,
-    .settle = patroni_settle,
+    // So the load starts on a cluster whose members all have what the migrations wrote.
+    .settle = leader_wait_followed,
     .keep = patroni_keep,
     .close = patroni_close,
 };

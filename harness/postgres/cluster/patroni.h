@@ -68,9 +68,10 @@ int leader_find(const struct server *s, int except, int *timeline);
 MUST_USE bool leader_wait(
     const struct server *s, int except, int *member, int *timeline, struct err *e);
 
-// Waits at most 120 s until both other members have everything that the leader wrote and stream
-// from it. In a synchronous cluster one of them must stream synchronously.
-MUST_USE bool leader_wait_followed(const struct server *s, struct err *e);
+// Implements `settle` of struct provider. Waits at most 120 s until both other members have
+// everything that the leader wrote and stream from it. In a synchronous cluster one of them must
+// stream synchronously.
+MUST_USE bool leader_wait_followed(struct server *s, struct err *e);
 
 // --- patroni_faults.c ---------------------------------------------------------------
 

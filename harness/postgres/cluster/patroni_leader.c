@@ -76,7 +76,7 @@ static bool is_followed(const struct server *s)
            strcmp(value, "t") == 0;
 }
 
-bool leader_wait_followed(const struct server *s, struct err *e)
+bool leader_wait_followed(struct server *s, struct err *e)
 {
     int64_t deadline_ns = clock_now_ns() + followed_limit_ns;
     char tail[600];
