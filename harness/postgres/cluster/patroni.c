@@ -49,9 +49,6 @@ static bool find_ports(int ports[PORTS], struct err *e)
     return ok;
 }
 
-// HAProxy listens at no port. This is only part of its socket's name.
-enum { PROXY_PORT = 3 };
-
 static struct patroni_place make_place(const char *host, int port)
 {
     struct patroni_place p = {.port = port};
@@ -77,7 +74,6 @@ static bool find_places(struct patroni *p, struct err *e)
         p->at.rests[i] = make_place(host, ports[PATRONI_MEMBERS + i]);
     }
     p->at.store = make_place(middle, ports[2UL * PATRONI_MEMBERS]);
-    p->at.proxy_port = PROXY_PORT;
     return true;
 }
 
@@ -288,8 +284,8 @@ static bool patroni_conninfo(
     if (strcmp(user, s->superuser) == 0)
         return own_conninfo(p, user, dbname, out);
     if (p->route == ROUTE_PROXY)
-        return buf_printf(out, "host=%s port=%d user=%s password=%s dbname=%s", p->proxy,
-            p->at.proxy_port, user, s->password, dbname);
+        return buf_printf(out, "host=%s port=" PATRONI_PROXY_PORT " user=%s password=%s dbname=%s",
+            p->proxy, user, s->password, dbname);
     if (strcmp(user, MIGRATE_COLLECTOR) != 0)
         return own_conninfo(p, user, dbname, out);
     return buf_printf(out,
@@ -304,10 +300,8 @@ static bool patroni_address(
     const struct server *s, struct sockaddr_storage *out, socklen_t *len, struct err *e)
 {
     const struct patroni *p = s->state;
-    char port[16];
 
-    snprintf(port, sizeof port, "%d", p->at.proxy_port);
-    return target_socket_address(p->proxy, port, out, len, e);
+    return target_socket_address(p->proxy, PATRONI_PROXY_PORT, out, len, e);
 }
 
 // --- a cluster that is left running ------------------------------------------------------
@@ -392,7 +386,7 @@ const struct provider provider_patroni = {
     .strike = patroni_strike,
     .strikes = ~0u,
     .mend = patroni_mend,
-    // So the load starts on a cluster whose members all have what the migrations wrote.
+    // The load then starts on a cluster whose members all have what the migrations wrote.
     .settle = leader_wait_followed,
     .keep = patroni_keep,
     .close = patroni_close,

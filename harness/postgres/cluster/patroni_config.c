@@ -106,10 +106,10 @@ bool patroni_render_proxy(const struct patroni_layout *l, struct buf *out, struc
         "global\n    maxconn 2000\n"
         "defaults\n    mode tcp\n    retries 2\n    timeout connect 2s\n    timeout client 1d\n"
         "    timeout server 1d\n    timeout check 1s\n"
-        "listen leader\n    bind unix@%s/.s.PGSQL.%d mode %s\n"
+        "listen leader\n    bind unix@%s/.s.PGSQL." PATRONI_PROXY_PORT " mode %s\n"
         "    option httpchk OPTIONS /primary\n    http-check expect status 200\n"
         "    default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions\n",
-        l->proxy_dir, l->proxy_port, l->shares_proxy ? "666" : "600");
+        l->proxy_dir, l->shares_proxy ? "666" : "600");
     for (int i = 0; i < PATRONI_MEMBERS; i++)
         ok = ok &&
              buf_printf(out, "    server %s %s:%d check addr %s port %d\n", patroni_member(i, name),

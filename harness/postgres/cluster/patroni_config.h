@@ -8,6 +8,7 @@
 #define PATRONI_MEMBERS CLUSTER_NET_MEMBERS
 #define PATRONI_PASSWORD_MAX 64
 #define PATRONI_STORE_USER "root" // the user without which etcd turns no authentication on
+#define PATRONI_PROXY_PORT "3" // HAProxy listens at no port; this is only part of its socket's name
 
 // Patroni's ttl, loop_wait and retry_timeout, which decide how soon the cluster notices that its
 // leader is gone. Patroni's own defaults are 30, 10 and 10 s. ttl must be at least loop_wait + 2 *
@@ -29,7 +30,6 @@ struct patroni_layout {
     struct patroni_place store; // address of etcd
     char store_password[PATRONI_PASSWORD_MAX];
     const char *proxy_dir;               // the folder of HAProxy's socket
-    int proxy_port;                      // part of the socket's name
     bool shares_proxy;                   // other users may connect to it; they need a password
     char password[PATRONI_PASSWORD_MAX]; // password of the superuser and of the REST interface
     bool synchronous;

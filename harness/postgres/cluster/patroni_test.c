@@ -17,7 +17,6 @@ static struct patroni_layout layout(bool synchronous)
         .bindir = "/usr/lib/postgresql/15/bin",
         .store = {"127.0.0.1", 2379},
         .proxy_dir = "/var/tmp/p",
-        .proxy_port = 7000,
         .password = "secret",
         .store_password = "of the store",
         .synchronous = synchronous,
@@ -98,12 +97,12 @@ static void the_proxy_asks_each_member(void **state)
                                            "8001\n"));
     assert_non_null(strstr(buf_str(&text), "server m3 192.0.2.13:5003 check addr 192.0.2.23 port "
                                            "8003\n"));
-    assert_non_null(strstr(buf_str(&text), "unix@/var/tmp/p/.s.PGSQL.7000 mode 600\n"));
+    assert_non_null(strstr(buf_str(&text), "unix@/var/tmp/p/.s.PGSQL.3 mode 600\n"));
     // With --as, another user connects there.
     buf_clear(&text);
     l.shares_proxy = true;
     assert_true(patroni_render_proxy(&l, &text, &e));
-    assert_non_null(strstr(buf_str(&text), "/.s.PGSQL.7000 mode 666\n"));
+    assert_non_null(strstr(buf_str(&text), "/.s.PGSQL.3 mode 666\n"));
     buf_fini(&text);
 }
 
