@@ -1,8 +1,6 @@
 // Causes and undoes the faults of the cluster, and collects the evidence that they took effect.
 #include "postgres/cluster/patroni.h"
 
-#include <time.h>
-
 #include "os/paths.h"
 #include "postgres/cluster/rest.h"
 #include "postgres/sql.h"
@@ -23,7 +21,6 @@ static bool find_lost_commits(
 {
     const struct patroni *p = s->state;
     struct timeline_left left;
-    struct timespec wall;
     char sql[120], history[8192], data[PATH_MAX], name[8];
     size_t len = strlen(out->text);
     PGconn *conn FREED_BY(sql_finish) = member_connect(s, to, e);
@@ -38,9 +35,7 @@ static bool find_lost_commits(
     if (left.commits == 0)
         return true;
     // The WAL has times of day, so convert the first lost commit's time to the monotonic clock.
-    clock_gettime(CLOCK_REALTIME, &wall);
-    out->first_lost_ns =
-        left.first_wall_ns - ((int64_t)wall.tv_sec * NS_PER_S + wall.tv_nsec - clock_now_ns());
+    out->first_lost_ns = left.first_wall_ns - (clock_wall_ns() - clock_now_ns());
     snprintf(out->text + len, sizeof out->text - len, "; %u %s stayed on timeline %d", left.commits,
         NOUN(left.commits, "commit", "commits"), left.timeline);
     return true;
