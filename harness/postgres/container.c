@@ -5,9 +5,6 @@
 // never flushes. The port is published on 127.0.0.1 only.
 #include "postgres/provider.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-
 #include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
@@ -37,24 +34,6 @@ struct container {
     bool kept;
 };
 
-// Finds a port that is free at this moment. The port must stay the same over restarts, and a port
-// that the engine chooses would change.
-static bool find_port(struct container *c, struct err *e)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-              getsockname(fd, (struct sockaddr *)&address, &len) == 0;
-
-    if (!ok)
-        err_sys(e, ERR_SYSTEM, "cannot find a free port");
-    if (fd >= 0)
-        close(fd);
-    c->port = ntohs(address.sin_port);
-    return ok;
-}
-
 static void container_close(struct server *s);
 
 // Chooses engine, port and password, and removes what killed runs left. The first start makes the
@@ -68,7 +47,8 @@ static bool container_open(struct server *s, const struct scenario_postgres *wan
     c->dir = (struct workdir)WORKDIR_INIT;
     c->want = want;
     c->engine = engine_find(e);
-    bool ok = c->engine && engine_label(c->label, e) && find_port(c, e) &&
+    // The port must stay the same over restarts, and a port that the engine chooses would change.
+    bool ok = c->engine && engine_label(c->label, e) && target_free_ports(&c->port, 1, e) &&
               target_random(password, TARGET_PASSWORD_LEN, e) &&
               workdir_make(&c->dir, geteuid(), e) &&
               path_join(c->log, c->dir.path, "server.log", e);
@@ -106,16 +86,6 @@ static bool container_address(
     const struct container *c = s->state;
 
     return target_address(&c->target, out, len, e);
-}
-
-// Returns the password in the conninfo that container_open made.
-static const char *superuser_password(const struct container *c)
-{
-    for (PQconninfoOption *o = c->target.options; o->keyword; o++) {
-        if (strcmp(o->keyword, "password") == 0)
-            return o->val;
-    }
-    return "";
 }
 
 // Finds an image that is here or can be pulled. Tries the official image also by its full name,
@@ -158,7 +128,9 @@ static bool create_container(struct container *c, struct err *e)
         return false;
     snprintf(volume, sizeof volume, "%s:" DATA, c->name);
     snprintf(port, sizeof port, "127.0.0.1:%d:5432", c->port);
-    snprintf(password, sizeof password, "POSTGRES_PASSWORD=%s", superuser_password(c));
+    // container_open has put this password into the conninfo.
+    snprintf(
+        password, sizeof password, "POSTGRES_PASSWORD=%s", target_value(&c->target, "password"));
     const char *const head[] = {c->engine, "run", "-d", "--name", c->name, "--label", c->label,
         // Both docker and podman know this log driver, and their `logs` command can read it.
         "--log-driver", "json-file", "-v", volume, "-p", port, "-e", "POSTGRES_PASSWORD", "-e",

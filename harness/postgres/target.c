@@ -1,6 +1,8 @@
 #include "postgres/target.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/un.h>
@@ -9,8 +11,7 @@
 
 #define ADDRESS_WAIT_MS 500 // longest wait for an address that neither accepts nor refuses
 
-// Returns the value of a key of the conninfo; NULL: the key has no value, or an empty one.
-static const char *target_value(const struct target *t, const char *key)
+const char *target_value(const struct target *t, const char *key)
 {
     for (PQconninfoOption *o = t->options; o && o->keyword; o++) {
         if (strcmp(o->keyword, key) == 0)
@@ -30,6 +31,31 @@ bool target_random(char *digits, size_t count, struct err *e)
         digits[i] = "0123456789abcdef"[bytes[i] % 16];
     digits[count] = '\0';
     return true;
+}
+
+bool target_free_ports(int *ports, int count, struct err *e)
+{
+    int fds[TARGET_PORTS_MAX], found = 0;
+
+    assert(count <= TARGET_PORTS_MAX);
+    // Holds each port until all are found, so that they differ.
+    for (; found < count; found++) {
+        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t len = sizeof a;
+        fds[found] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fds[found] < 0)
+            break;
+        if (bind(fds[found], (struct sockaddr *)&a, sizeof a) != 0 ||
+            getsockname(fds[found], (struct sockaddr *)&a, &len) != 0) {
+            close(fds[found]);
+            break;
+        }
+        ports[found] = ntohs(a.sin_port);
+    }
+    bool ok = found == count || err_sys(e, ERR_SYSTEM, "cannot find a free port");
+    while (found > 0)
+        close(fds[--found]);
+    return ok;
 }
 
 // Says what libpq does not accept in a conninfo, unless that would quote a value, such as a

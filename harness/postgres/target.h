@@ -20,10 +20,18 @@ struct target {
 // Fills in `count` random hexadecimal digits, at most TARGET_PASSWORD_LEN, and a NUL.
 MUST_USE bool target_random(char *digits, size_t count, struct err *e);
 
+// Finds `count` TCP ports, at most TARGET_PORTS_MAX, that differ and that are free at this moment
+// on 127.0.0.1.
+#define TARGET_PORTS_MAX 8
+MUST_USE bool target_free_ports(int *ports, int count, struct err *e);
+
 // Parses a conninfo string or a URI. An error message shows none of its values. It may name an
 // option that libpq does not know, or a service that is not defined.
 MUST_USE bool target_init(struct target *t, const char *conninfo, struct err *e);
 void target_fini(struct target *t); // accepts a zeroed struct
+
+// Returns the value of a key of the conninfo; NULL: the key has no value, or an empty one.
+const char *target_value(const struct target *t, const char *key);
 
 // Appends a conninfo for this role and database. The conninfo's own user keeps its password; any
 // other role gets the harness's. False when `out` has failed.

@@ -4,11 +4,8 @@
 // enter. HAProxy's socket has a folder of its own, which the user of --as may enter, too.
 #include "postgres/cluster/patroni.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -23,31 +20,6 @@
 static const int64_t keep_limit_ns = 10 * NS_PER_S;
 
 // --- places -----------------------------------------------------------------------------
-
-// Finds free ports. Holds each port until all are found, so that they differ.
-static bool find_ports(int ports[PORTS], struct err *e)
-{
-    int fds[PORTS];
-    int count = 0;
-
-    for (; count < PORTS; count++) {
-        struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        socklen_t len = sizeof a;
-        fds[count] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (fds[count] < 0)
-            break;
-        if (bind(fds[count], (struct sockaddr *)&a, sizeof a) != 0 ||
-            getsockname(fds[count], (struct sockaddr *)&a, &len) != 0) {
-            close(fds[count]);
-            break;
-        }
-        ports[count] = ntohs(a.sin_port);
-    }
-    bool ok = count == PORTS || err_sys(e, ERR_SYSTEM, "cannot find a free port");
-    while (count > 0)
-        close(fds[--count]);
-    return ok;
-}
 
 static struct patroni_place make_place(const char *host, int port)
 {
@@ -65,7 +37,7 @@ static bool find_places(struct patroni *p, struct err *e)
     const char *middle = lan ? CLUSTER_NET_MIDDLE_ADDRESS : "127.0.0.1";
     int ports[PORTS];
 
-    if (!find_ports(ports, e))
+    if (!target_free_ports(ports, PORTS, e))
         return false;
     for (int i = 0; i < PATRONI_MEMBERS; i++) {
         char address[CLUSTER_NET_ADDRESS];
