@@ -191,17 +191,6 @@ static bool probe_there(
     return err_prefix(e, "the disk with its data cannot be probed");
 }
 
-// Returns the value that the scenario sets, or else `otherwise`.
-static const char *wanted_setting(
-    const struct settings *settings, const char *name, const char *otherwise)
-{
-    for (size_t i = 0; i < settings->count; i++) {
-        if (strcmp(settings->items[i].name, name) == 0)
-            return settings->items[i].value;
-    }
-    return otherwise;
-}
-
 // Reads the settings that durability needs into the proof. ERR_SKIP names the first that is wrong.
 static bool check_server_settings(
     PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
@@ -209,7 +198,8 @@ static bool check_server_settings(
     static const char *const names[] = {"fsync", "full_page_writes", "synchronous_commit"};
     // A scenario may lower synchronous_commit on purpose; the run's verdict then shows what that
     // costs.
-    const char *want[] = {"on", "on", wanted_setting(settings, "synchronous_commit", "on")};
+    const char *lowered = settings_value(settings, "synchronous_commit");
+    const char *want[] = {"on", "on", lowered ? lowered : "on"};
     size_t used = 0;
     char first_wrong[100] = "";
 

@@ -1,19 +1,11 @@
 #include "scenario/leased.h"
 
-static const char *env_text(const struct scenario *s, const char *name)
-{
-    for (size_t i = 0; i < s->collector.env.count; i++)
-        if (strcmp(s->collector.env.items[i].name, name) == 0)
-            return s->collector.env.items[i].value;
-    return NULL;
-}
-
 // Returns the number with which this variable begins in the collector's environment, such as the 40
 // of "40/s", but at most `max`. Text that is no number counts as 0 here; the collector refuses it.
 static double env_number(
     const struct scenario *s, const char *name, double default_value, double max)
 {
-    const char *text = env_text(s, name);
+    const char *text = settings_value(&s->collector.env, name);
     double value = text ? strtod(text, NULL) : default_value;
 
     if (value > max)
@@ -48,7 +40,7 @@ void leased_read(struct leased *m, const struct scenario *s)
         .retry_max_ns = leased_setting_ns(s, "MAILROOM_RETRY_MAX", 900000),
         .budget_per_s = env_number(s, "MAILROOM_BUDGET", 0, tokens_max),
         .burst = env_number(s, "MAILROOM_BURST", 50, tokens_max),
-        .lanes = env_text(s, "MAILROOM_LANES"),
+        .lanes = settings_value(&s->collector.env, "MAILROOM_LANES"),
         .ageing_ns = leased_setting_ns(s, "MAILROOM_AGEING", 30000),
     };
 }

@@ -96,6 +96,15 @@ static bool is_ours(const char *path, const struct buf *text, const struct overr
            (!is_result_scenario(path) || mark_is_valid(text->data, text->len));
 }
 
+const char *settings_value(const struct settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->count; i++) {
+        if (strcmp(settings->items[i].name, name) == 0)
+            return settings->items[i].value;
+    }
+    return NULL;
+}
+
 static void free_settings(struct settings *settings)
 {
     for (size_t i = 0; i < settings->count; i++) {

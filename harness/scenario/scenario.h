@@ -60,6 +60,9 @@ struct settings {
     size_t count;
 };
 
+// Returns the value of the setting with this name; NULL: there is none.
+const char *settings_value(const struct settings *settings, const char *name);
+
 struct scenario_postgres {
     char *provider; // name of the provider, such as "local"
     char *image;    // the container's image

@@ -83,16 +83,6 @@ static bool make_argv(
     return count > 0 || err_set(e, ERR_USAGE, "the collector's command names no program");
 }
 
-// True when the scenario's environment sets the variable.
-static bool env_sets(const struct scenario *s, const char *variable)
-{
-    for (size_t i = 0; i < s->collector.env.count; i++) {
-        if (strcmp(s->collector.env.items[i].name, variable) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void set_number_setting(struct command *c, const char *name, long long number)
 {
     char text[32];
@@ -108,7 +98,7 @@ static void set_dequeue(struct command *c, const struct scenario *s)
     static const char name[] = "MAILROOM_DEQUEUE";
     static const char *const values[] = {[DEQUEUE_SHARED] = "shared", [DEQUEUE_LEASED] = "leased"};
 
-    if (s->collector.dequeue != DEQUEUE_CURSOR && !env_sets(s, name))
+    if (s->collector.dequeue != DEQUEUE_CURSOR && !settings_value(&s->collector.env, name))
         child_env_set(&c->env, name, values[s->collector.dequeue]);
 }
 
@@ -119,7 +109,7 @@ static void set_healthcheck(struct command *c, const struct scenario *s)
     static const char name[] = "MAILROOM_HEALTHCHECK_INTERVAL";
     int64_t ms = scenario_healthcheck_ms(s);
 
-    if (ms != SCENARIO_HEALTHCHECK_MS && !env_sets(s, name))
+    if (ms != SCENARIO_HEALTHCHECK_MS && !settings_value(&s->collector.env, name))
         set_number_setting(c, name, ms);
 }
 
