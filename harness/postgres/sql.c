@@ -113,40 +113,34 @@ PGconn *sql_connect(const char *conninfo, struct err *e)
     return NULL;
 }
 
-// Names a statement in an error by its beginning: by what stands before its first line end or
-// semicolon.
-static void name_statement(const char *sql, char name[80])
+// True when the server carried the statement out. Otherwise the error names the statement by its
+// beginning, up to the first line end or semicolon.
+static bool was_carried_out(PGconn *conn, const PGresult *result, const char *sql, struct err *e)
 {
+    ExecStatusType status = PQresultStatus(result);
     size_t len = strcspn(sql, "\n;");
+    char doing[80];
 
-    snprintf(name, 80, "%.*s", (int)(len < 60 ? len : 60), sql);
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
+        return true;
+    snprintf(doing, sizeof doing, "%.*s", (int)(len < 60 ? len : 60), sql);
+    return sql_fail(conn, result, doing, e);
 }
 
 bool sql_exec(PGconn *conn, const char *sql, struct err *e)
 {
     PGresult *result FREED_BY(sql_clear) = PQexec(conn, sql);
-    ExecStatusType status = PQresultStatus(result);
-    bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 
-    if (!ok) {
-        char doing[80];
-        name_statement(sql, doing);
-        sql_fail(conn, result, doing, e);
-    }
-    return ok;
+    return was_carried_out(conn, result, sql, e);
 }
 
 PGresult *sql_query(
     PGconn *conn, const char *sql, int count, const char *const *params, struct err *e)
 {
     PGresult *result = PQexecParams(conn, sql, count, NULL, params, NULL, NULL, 0);
-    ExecStatusType status = PQresultStatus(result);
 
-    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK)
+    if (was_carried_out(conn, result, sql, e))
         return result;
-    char doing[80];
-    name_statement(sql, doing);
-    sql_fail(conn, result, doing, e);
     PQclear(result);
     return NULL;
 }
@@ -157,12 +151,10 @@ bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err
 
     if (!result)
         return false;
-    bool ok = PQntuples(result) > 0;
-    if (ok)
-        snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
-    else
-        err_set(e, ERR_SQL, "%.60s: no row", sql);
-    return ok;
+    if (PQntuples(result) == 0)
+        return err_set(e, ERR_SQL, "%.60s: no row", sql);
+    snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
+    return true;
 }
 
 void sql_clear(PGresult **result)
