@@ -216,28 +216,20 @@ static bool check_server_settings(
     return !first_wrong[0] || err_set(e, ERR_SKIP, "%s", first_wrong);
 }
 
-// Accepts a remote server by its settings, because nothing else of the server is visible.
-static bool declare_durable(
-    PGconn *admin, const struct settings *settings, struct durability_proof *proof, struct err *e)
-{
-    if (!check_server_settings(admin, settings, proof, e))
-        return false;
-    snprintf(proof->verdict, sizeof proof->verdict, "declared, not proved: %s", proof->settings);
-    return true;
-}
-
 bool durability_prove(const struct server *s, PGconn *admin, enum durability want,
     const struct settings *settings, struct durability_proof *proof, struct err *e)
 {
-    const bool only_settings_visible = !s->data_dir && !s->provider->exec;
-
     *proof = (struct durability_proof){0};
-    if (only_settings_visible && declare_durable(admin, settings, proof, e))
-        return true;
     // Wrong settings are treated as a failed proof, which the scenario may waive.
-    proof->durable =
-        !only_settings_visible && check_server_settings(admin, settings, proof, e) &&
-        (s->data_dir ? probe_here(s->data_dir, proof, e) : probe_there(s, admin, proof, e));
+    bool settings_fit = check_server_settings(admin, settings, proof, e);
+    // A remote server is accepted by its settings, because nothing else of it is visible.
+    if (settings_fit && !s->data_dir && !s->provider->exec) {
+        snprintf(
+            proof->verdict, sizeof proof->verdict, "declared, not proved: %s", proof->settings);
+        return true;
+    }
+    proof->durable = settings_fit && (s->data_dir ? probe_here(s->data_dir, proof, e)
+                                                  : probe_there(s, admin, proof, e));
     if (proof->durable) {
         snprintf(proof->verdict, sizeof proof->verdict, "proved: %s, one flush takes %.0f µs, %s",
             proof->filesystem, (double)proof->fsync_ns / 1e3, proof->settings);
