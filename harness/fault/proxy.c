@@ -78,7 +78,7 @@ static bool may_stand_before(const struct server *server, struct err *e)
 
     if (!server->conninfo)
         return true;
-    return migrate_conninfo(server, server->superuser, &conninfo, e) &&
+    return provider_conninfo(server, server->superuser, server->database, &conninfo, e) &&
            server->provider->address(server, &at, &len, e) &&
            clear_text_allowed(conninfo.data, (const struct sockaddr *)&at, e);
 }

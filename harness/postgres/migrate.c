@@ -6,9 +6,7 @@
 
 bool migrate_conninfo(const struct server *s, const char *role, struct buf *out, struct err *e)
 {
-    if (!s->provider->conninfo(s, role, s->database, out) || !buf_str(out))
-        return err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    return true;
+    return provider_conninfo(s, role, s->database, out, e);
 }
 
 PGconn *migrate_admin(const struct server *s, struct err *e)

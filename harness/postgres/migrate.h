@@ -34,7 +34,6 @@ MUST_USE bool migrate_database(
 // Connects as superuser to the database of the run; NULL with the reason.
 MUST_USE PGconn *migrate_admin(const struct server *s, struct err *e);
 
-// Appends the conninfo of a role in the database of the run, and a NUL, so that out->data is a
-// string until the next append.
+// Appends the conninfo of a role in the database of the run, as provider_conninfo does.
 MUST_USE bool migrate_conninfo(
     const struct server *s, const char *role, struct buf *out, struct err *e);

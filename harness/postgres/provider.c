@@ -3,26 +3,27 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+bool provider_conninfo(
+    const struct server *s, const char *role, const char *dbname, struct buf *out, struct err *e)
+{
+    return (s->provider->conninfo(s, role, dbname, out) && buf_str(out)) ||
+           err_set(e, ERR_INTERNAL, "the conninfo is too long");
+}
+
 PGconn *provider_connect(
     const struct server *s, const char *role, const char *dbname, struct err *e)
 {
     struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
-    PGconn *conn = NULL;
 
-    if (s->provider->conninfo(s, role, dbname, &conninfo) && buf_str(&conninfo))
-        conn = sql_connect(conninfo.data, e);
-    else
-        err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    return conn;
+    return provider_conninfo(s, role, dbname, &conninfo, e) ? sql_connect(conninfo.data, e) : NULL;
 }
 
 bool provider_handshake(struct server *s, struct err *e)
 {
-    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    PGconn *conn FREED_BY(sql_finish) = provider_connect(s, s->superuser, "postgres", e);
 
     if (conn)
         s->version = PQserverVersion(conn);
-    PQfinish(conn);
     return conn != NULL;
 }
 

@@ -127,6 +127,11 @@ struct server {
     int version;     // e.g. 150018, known after the first start
 };
 
+// Appends the conninfo of a role in a database, and a NUL, so that out->data is a string until the
+// next append.
+MUST_USE bool provider_conninfo(
+    const struct server *s, const char *role, const char *dbname, struct buf *out, struct err *e);
+
 // Connects to a database of the running server; NULL with the reason.
 MUST_USE PGconn *provider_connect(
     const struct server *s, const char *role, const char *dbname, struct err *e);

@@ -188,11 +188,10 @@ static bool url_keep(struct server *s, struct buf *out, struct err *e)
     char sql[160];
 
     snprintf(sql, sizeof sql, "COMMENT ON DATABASE %s IS '" KEPT_MARK "'", u->dbname);
-    PGconn *conn = provider_connect(s, s->superuser, "postgres", e);
+    PGconn *conn FREED_BY(sql_finish) = provider_connect(s, s->superuser, "postgres", e);
     u->kept = conn && sql_exec(conn, sql, e);
     if (u->kept)
         remove_other_database(conn);
-    PQfinish(conn);
     return u->kept && buf_printf(out,
                           "The database %s is left on the server.\n"
                           "  remove it: DROP DATABASE %s; DROP ROLE IF EXISTS " MIGRATE_COLLECTOR
