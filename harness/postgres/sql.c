@@ -3,7 +3,12 @@
 #include <ctype.h>
 #include <poll.h>
 
+#include "os/interrupt.h"
+
 #define SILENCE_MS 1000 // after so long a silence of a host, PQreset begins to connect anew
+
+static const int64_t await_limit_ns = 60 * NS_PER_S;
+static const int64_t await_poll_ns = 20 * NS_PER_MS;
 
 // Appends text, and writes each run of white space as one blank. What does not fit is cut off.
 static void append_collapsed(char *out, size_t size, size_t *used, const char *text, size_t len)
@@ -155,6 +160,22 @@ bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err
         return err_set(e, ERR_SQL, "%.60s: no row", sql);
     snprintf(out, size, "%s", PQgetvalue(result, 0, 0));
     return true;
+}
+
+bool sql_await(PGconn *conn, const char *sql, const char *late, struct err *e)
+{
+    int64_t deadline_ns = clock_now_ns() + await_limit_ns;
+    char value[8] = "";
+
+    while (sql_value(conn, sql, value, sizeof value, e)) {
+        if (strcmp(value, "t") == 0)
+            return true;
+        if (clock_now_ns() > deadline_ns)
+            return err_set(e, ERR_SYSTEM, "%s", late);
+        if (!interrupt_sleep_until(clock_now_ns() + await_poll_ns))
+            return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    return false;
 }
 
 void sql_clear(PGresult **result)

@@ -26,6 +26,10 @@ MUST_USE PGresult *sql_query(
 // without a row.
 MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e);
 
+// Runs a query again and again until it returns true. Fails with the text `late` (ERR_SYSTEM) after
+// 60 s, and with ERR_INTERRUPTED after a signal.
+MUST_USE bool sql_await(PGconn *conn, const char *sql, const char *late, struct err *e);
+
 // Keeps the connection's notices off the terminal, such as that the server is shutting down, which
 // a fault has caused on purpose. The server's log has them as well. Accepts NULL.
 void sql_drop_notices(PGconn *conn);

@@ -86,20 +86,11 @@ static PGconn *connect_to_member(
 // Waits at most 60 s until the member has replayed the WAL up to `lsn`, or takes writes itself.
 static bool await_replay(PGconn *conn, const char *lsn, struct err *e)
 {
-    int64_t deadline_ns = clock_now_ns() + wait_limit_ns;
-    char sql[160], value[8] = "";
+    char sql[160];
 
     snprintf(sql, sizeof sql,
         "SELECT NOT pg_is_in_recovery() OR pg_last_wal_replay_lsn() >= '%.30s'::pg_lsn", lsn);
-    while (sql_value(conn, sql, value, sizeof value, e)) {
-        if (strcmp(value, "t") == 0)
-            return true;
-        if (clock_now_ns() > deadline_ns)
-            return err_set(e, ERR_SYSTEM, "a standby has not followed within 60 s");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
-    }
-    return false;
+    return sql_await(conn, sql, "a standby has not followed within 60 s", e);
 }
 
 bool cluster_spread(const struct server *s, const struct target *t, struct err *e)

@@ -1,24 +1,20 @@
 // Makes and promotes a streaming standby of the local cluster. Its data is in the run's folder,
 // too.
 #include "os/block_group.h"
-#include "os/interrupt.h"
 #include "os/paths.h"
 #include "os/process.h"
 #include "postgres/local/local.h"
 #include "postgres/sql.h"
 
-static const int64_t ready_limit_ns = 60 * NS_PER_S;
-static const int64_t poll_ns = 10 * NS_PER_MS;
-
-// Connects to the primary or to the standby; they share a folder for their sockets, and differ by
-// port.
-static PGconn *connect_to_port(const struct server *s, const char *port, struct err *e)
+// Connects to the server by its own port, even while it takes no writes because it is a standby
+// that is to be promoted.
+static PGconn *connect_by_port(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;
     char conninfo[PATH_MAX + 200];
 
     snprintf(conninfo, sizeof conninfo, "host=%s port=%s user=%s dbname=postgres", l->dir.server,
-        port, s->superuser);
+        l->port, s->superuser);
     return sql_connect(conninfo, e);
 }
 
@@ -39,37 +35,24 @@ static bool base_backup(const struct server *s, struct err *e)
     return process_run(argv, l->user.uid, l->user.gid, text, sizeof text, e);
 }
 
-// Waits at most 60 s until the query returns true at the primary. An answer of the standby itself
+// Waits until the primary shows a standby that meets the condition. An answer of the standby itself
 // would prove nothing, because the standby may still be behind.
-static bool wait_until_true(const struct server *s, const char *sql, struct err *e)
+static bool await_standby(PGconn *primary, const char *condition, struct err *e)
 {
-    const struct local *l = s->state;
-    int64_t deadline = clock_now_ns() + ready_limit_ns;
-    char value[16] = "";
-    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
-    bool ok = conn != NULL;
+    char sql[120];
 
-    while (ok && strcmp(value, "t") != 0) {
-        ok = sql_value(conn, sql, value, sizeof value, e);
-        if (ok && clock_now_ns() > deadline)
-            ok = err_set(e, ERR_SYSTEM, "the standby did not follow within 60 s");
-        if (ok && !interrupt_sleep_until(clock_now_ns() + poll_ns))
-            ok = err_set(e, ERR_INTERRUPTED, "interrupted");
-    }
-    return ok;
+    snprintf(
+        sql, sizeof sql, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE %s)", condition);
+    return sql_await(primary, sql, "the standby did not follow within 60 s", e);
 }
 
 // Makes the primary's commits wait for the standby. Call it after the backup, so that the standby
 // does not inherit the setting: once promoted, it has no standby of its own to wait for.
-static bool make_synchronous(const struct server *s, struct err *e)
+static bool make_synchronous(PGconn *primary, struct err *e)
 {
-    const struct local *l = s->state;
-    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
-
-    return conn && sql_exec(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'", e) &&
-           sql_exec(conn, "SELECT pg_reload_conf()", e) &&
-           wait_until_true(
-               s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')", e);
+    return sql_exec(primary, "ALTER SYSTEM SET synchronous_standby_names = '*'", e) &&
+           sql_exec(primary, "SELECT pg_reload_conf()", e) &&
+           await_standby(primary, "sync_state = 'sync'", e);
 }
 
 bool standby_make(struct server *s, struct err *e)
@@ -82,10 +65,9 @@ bool standby_make(struct server *s, struct err *e)
         return false;
     pid_t pid = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
     l->standby = pid > 0 ? pid : 0;
-    return l->standby &&
-           wait_until_true(
-               s, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE state = 'streaming')", e) &&
-           (l->standby_mode != STANDBY_SYNC || make_synchronous(s, e));
+    PGconn *conn FREED_BY(sql_finish) = l->standby ? connect_by_port(s, e) : NULL;
+    return conn && await_standby(conn, "state = 'streaming'", e) &&
+           (l->standby_mode != STANDBY_SYNC || make_synchronous(conn, e));
 }
 
 bool standby_dismiss(struct server *s, struct err *e)
@@ -94,7 +76,7 @@ bool standby_dismiss(struct server *s, struct err *e)
 
     if (!l->standby)
         return true;
-    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
+    PGconn *conn FREED_BY(sql_finish) = connect_by_port(s, e);
     // First the primary must stop waiting for the standby, because otherwise its next commit would
     // hang when the standby is gone.
     if (!conn || !sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) ||
@@ -119,7 +101,7 @@ bool standby_promote(struct server *s, struct err *e)
     l->standby = 0;
     l->port = LOCAL_STANDBY_PORT;
     memcpy(l->data, l->standby_data, sizeof l->data);
-    PGconn *conn FREED_BY(sql_finish) = connect_to_port(s, l->port, e);
+    PGconn *conn FREED_BY(sql_finish) = connect_by_port(s, e);
     s->running =
         conn && sql_value(conn, "SELECT pg_promote(true, 60)", promoted, sizeof promoted, e);
     return s->running && (strcmp(promoted, "t") == 0 ||
