@@ -26,8 +26,8 @@ MUST_USE PGresult *sql_query(
 // without a row.
 MUST_USE bool sql_value(PGconn *conn, const char *sql, char *out, size_t size, struct err *e);
 
-// Runs a query again and again until it returns true. Fails with the text `late` (ERR_SYSTEM) after
-// 60 s, and with ERR_INTERRUPTED after a signal.
+// Runs a query again and again until it returns true. ERR_SYSTEM with the text `late`: it has not
+// done so within 60 s. ERR_INTERRUPTED: a signal came.
 MUST_USE bool sql_await(PGconn *conn, const char *sql, const char *late, struct err *e);
 
 // Keeps the connection's notices off the terminal, such as that the server is shutting down, which

@@ -196,19 +196,18 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     const char *argv[40 + 2 * SERVER_SETTINGS_MAX];
 
     if (!path_join(program, l->bindir, "postgres", e))
-        return -1;
+        return 0;
+    int log = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (log < 0) {
+        err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
+        return 0;
+    }
     server_argv(l, program, data, port, texts, argv);
     // Only a server whose clock is to step gets libfaketime; every other server runs as it is
     // installed.
     if (*l->clock.file) {
         child_env_init(&env);
         own_clock_add_env(&l->clock, &env);
-    }
-    int log = open(l->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (log < 0) {
-        err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
-        child_env_fini(&env);
-        return -1;
     }
     spec.argv = argv;
     spec.env = (const char *const *)env.items;
@@ -225,9 +224,9 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
     // The note lets a later run end this server if we are killed.
     if (pid > 0 && !postmasters_note(l->dir.path, pid, e)) {
         process_end(pid, SIGKILL, 0);
-        return -1;
+        return 0;
     }
-    return pid;
+    return pid > 0 ? pid : 0;
 }
 
 static bool local_conninfo(
@@ -318,21 +317,15 @@ static bool local_start(struct server *s, struct err *e)
         return false;
     remove_stale_locks(l);
     l->postmaster = local_spawn(l, l->data, l->port, e);
-    if (l->postmaster < 0) {
-        l->postmaster = 0;
-        return false;
-    }
-    s->running = wait_local_ready(s, e);
+    s->running = l->postmaster && wait_local_ready(s, e);
     return s->running;
 }
 
-// Kills a server. First freezes the postmaster, so that it starts no child while we look for its
-// children. We are a subreaper, so the children of a dead postmaster become ours, and we can wait
-// for them. A killed server does not remove its shared memory, so we do. `dark`: the server's disk,
-// whose power is cut; NULL: no power is cut. A process that waits for such a disk ends only when
-// disk_off releases it.
-static bool kill_server_processes(
-    const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
+// First freezes the postmaster, so that it starts no child while we look for its children. We are a
+// subreaper, so the children of a dead postmaster become ours, and we can wait for them. A killed
+// server does not remove its shared memory, so we do. A process that waits for a disk without power
+// ends only when disk_off releases it.
+bool local_kill(const struct local *l, pid_t postmaster, struct disk *dark, struct err *e)
 {
     pid_t children[PROCESSES_MAX];
     int64_t deadline = clock_now_ns() + stop_limit_ns;
@@ -352,11 +345,6 @@ static bool kill_server_processes(
     return gone || err_set(e, ERR_SYSTEM, "the server's processes survived SIGKILL for 30 s");
 }
 
-bool local_kill(const struct local *l, pid_t postmaster, struct err *e)
-{
-    return kill_server_processes(l, postmaster, NULL, e);
-}
-
 // Ends the server in the wanted way, and returns when all its processes are gone. After a power cut
 // it also unmounts the disk. Does nothing without a running server.
 static bool local_stop(struct server *s, enum server_stop how, struct err *e)
@@ -373,7 +361,7 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     s->paused = false;
     if (how == SERVER_STOP_KILL || how == SERVER_STOP_POWER) {
         bool power = how == SERVER_STOP_POWER;
-        bool gone = kill_server_processes(l, l->postmaster, power ? &l->disk : NULL, e);
+        bool gone = local_kill(l, l->postmaster, power ? &l->disk : NULL, e);
         l->postmaster = 0;
         return gone && (!power || disk_unmount(&l->disk, e));
     }
@@ -382,7 +370,7 @@ static bool local_stop(struct server *s, enum server_stop how, struct err *e)
     // This function then fails, but it kills the server, so that the server can at least be started
     // again.
     bool stopped = process_wait(l->postmaster, clock_now_ns() + stop_limit_ns, NULL);
-    bool gone = stopped || kill_server_processes(l, l->postmaster, NULL, e);
+    bool gone = stopped || local_kill(l, l->postmaster, NULL, e);
     l->postmaster = 0;
     return stopped ||
            (gone && err_set(e, ERR_SYSTEM, "the server did not stop within 30 s, and was killed"));
@@ -485,7 +473,7 @@ static void local_close(struct server *s)
     pid_t postmaster = l->postmaster; // local_stop forgets it
     if (postmaster && !local_stop(s, SERVER_STOP_KILL, &ignored))
         process_wait(postmaster, clock_now_ns() + stop_limit_ns, NULL);
-    if (l->standby && !local_kill(l, l->standby, &ignored))
+    if (l->standby && !local_kill(l, l->standby, NULL, &ignored))
         process_wait(l->standby, clock_now_ns() + stop_limit_ns, NULL);
     disk_remove(&l->disk);
     workdir_remove(&l->dir);

@@ -34,14 +34,15 @@ struct local {
     pid_t standby; // pid of the standby's postmaster; 0: there is no standby, or it was promoted
 };
 
-// Starts a postmaster and returns its pid, without waiting until it is ready. Returns -1 with the
-// reason.
+// Starts a postmaster and returns its pid, without waiting until it is ready. Returns 0 with the
+// reason when it cannot be started.
 MUST_USE pid_t local_spawn(
     const struct local *l, const char *data, const char *port, struct err *e);
 
 // Kills a postmaster and all its children. Returns when all of them are reaped and their shared
-// memory is removed; fails when some are left after 30 s.
-MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct err *e);
+// memory is removed; fails when some are left after 30 s. `dark`: the server's disk, whose power is
+// cut; NULL: no power is cut.
+MUST_USE bool local_kill(const struct local *l, pid_t postmaster, struct disk *dark, struct err *e);
 
 // Implements `repair` of struct provider. Waits at most 30 s for the server to come back by itself.
 MUST_USE bool local_repair(struct server *s, bool *started, struct err *e);

@@ -63,8 +63,7 @@ bool standby_make(struct server *s, struct err *e)
     if (!path_join(l->standby_data, l->dir.path, "standby", e) ||
         !block_group_mkdir(l->standby_data, l->user.uid, l->user.gid, e) || !base_backup(s, e))
         return false;
-    pid_t pid = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
-    l->standby = pid > 0 ? pid : 0;
+    l->standby = local_spawn(l, l->standby_data, LOCAL_STANDBY_PORT, e);
     PGconn *conn FREED_BY(sql_finish) = l->standby ? connect_by_port(s, e) : NULL;
     return conn && await_standby(conn, "state = 'streaming'", e) &&
            (l->standby_mode != STANDBY_SYNC || make_synchronous(conn, e));
@@ -80,7 +79,7 @@ bool standby_dismiss(struct server *s, struct err *e)
     // First the primary must stop waiting for the standby, because otherwise its next commit would
     // hang when the standby is gone.
     if (!conn || !sql_exec(conn, "ALTER SYSTEM RESET synchronous_standby_names", e) ||
-        !sql_exec(conn, "SELECT pg_reload_conf()", e) || !local_kill(l, l->standby, e))
+        !sql_exec(conn, "SELECT pg_reload_conf()", e) || !local_kill(l, l->standby, NULL, e))
         return false;
     l->standby = 0;
     return true;
@@ -94,7 +93,7 @@ bool standby_promote(struct server *s, struct err *e)
     if (!l->standby)
         return err_set(e, ERR_SYSTEM, "there is no standby to promote");
     s->running = false;
-    if (l->postmaster && !local_kill(l, l->postmaster, e))
+    if (l->postmaster && !local_kill(l, l->postmaster, NULL, e))
         return false;
     // From here on the standby is the server, for all other functions.
     l->postmaster = l->standby;
