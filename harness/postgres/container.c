@@ -116,13 +116,9 @@ static bool find_image(struct container *c, struct err *e)
 // cluster in the volume.
 static bool create_container(struct container *c, struct err *e)
 {
-    static const char *const ours[] = {"fsync=on", "full_page_writes=on", "max_connections=200",
-        "max_prepared_transactions=10", "log_connections=on", "log_line_prefix=%m [%p] %u ",
-        "timezone=UTC", "log_timezone=UTC"};
     char volume[ENGINE_NAME_MAX + 40], port[48], password[64], text[1024];
-    char settings[SERVER_SETTINGS_MAX][SERVER_SETTING_SIZE];
-    const char *argv[48 + 2 * SERVER_SETTINGS_MAX];
-    size_t n = 0;
+    char settings[PROVIDER_TEXTS_MAX][SERVER_SETTING_SIZE];
+    const char *argv[24 + 2 * PROVIDER_TEXTS_MAX];
 
     if (!find_image(c, e))
         return false;
@@ -135,20 +131,8 @@ static bool create_container(struct container *c, struct err *e)
         // Both docker and podman know this log driver, and their `logs` command can read it.
         "--log-driver", "json-file", "-v", volume, "-p", port, "-e", "POSTGRES_PASSWORD", "-e",
         "PGDATA=" DATA, c->image, "postgres"};
-    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-        argv[n++] = head[i];
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        argv[n++] = "-c";
-        argv[n++] = ours[i];
-    }
-    for (size_t i = 0; i < c->want->settings.count; i++) {
-        snprintf(settings[i], sizeof settings[i], "%s=%s", c->want->settings.items[i].name,
-            c->want->settings.items[i].value);
-        // Of two values for a setting the later one counts, so those of the scenario come last.
-        argv[n++] = "-c";
-        argv[n++] = settings[i];
-    }
-    argv[n] = NULL;
+    memcpy(argv, head, sizeof head);
+    provider_add_settings(&c->want->settings, settings, argv, sizeof head / sizeof *head);
     c->created = true; // set first, because a failed creation may leave a volume or a container
     // The volume is made before the container, so that it has the label from the first moment.
     return (ENGINE(c->engine, text, e, "volume", "create", "--label", c->label, c->name) &&

@@ -61,6 +61,33 @@ long provider_log_length(const struct server *s)
     return s->log_path && stat(s->log_path, &st) == 0 ? (long)st.st_size : 0;
 }
 
+static struct setting every_server[PROVIDER_SETTINGS] = {
+    {"fsync", "on"},
+    {"full_page_writes", "on"},
+    {"max_connections", "200"},
+    {"max_prepared_transactions", "10"},
+    {"log_connections", "on"},
+    {"log_line_prefix", "%m [%p] %u "},
+    {"timezone", "UTC"},
+    {"log_timezone", "UTC"},
+};
+const struct settings provider_settings = {every_server, PROVIDER_SETTINGS};
+
+void provider_add_settings(const struct settings *settings, char (*texts)[SERVER_SETTING_SIZE],
+    const char **argv, size_t n)
+{
+    const size_t count = PROVIDER_SETTINGS + settings->count;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct setting *one =
+            i < PROVIDER_SETTINGS ? &every_server[i] : &settings->items[i - PROVIDER_SETTINGS];
+        snprintf(texts[i], sizeof texts[i], "%s=%s", one->name, one->value);
+        argv[n++] = "-c";
+        argv[n++] = texts[i];
+    }
+    argv[n] = NULL;
+}
+
 const struct provider *provider_find(const struct scenario_postgres *want)
 {
     static const struct provider *const all[] = {

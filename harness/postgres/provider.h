@@ -150,6 +150,17 @@ void provider_log_tail(const struct server *s, char *text, size_t size);
 // Returns the length of the server's log in bytes; 0 without a log.
 long provider_log_length(const struct server *s);
 
+// The settings that each server of ours gets, unless the scenario sets them.
+#define PROVIDER_SETTINGS 8
+extern const struct settings provider_settings;
+
+// Appends to argv, which has n words, "-c NAME=VALUE" for each setting that a server of ours gets:
+// first provider_settings, then the scenario's, because of two values for a setting the later one
+// counts. Ends argv with NULL. `texts` is room for the words, and must live as long as argv.
+#define PROVIDER_TEXTS_MAX (PROVIDER_SETTINGS + SERVER_SETTINGS_MAX)
+void provider_add_settings(const struct settings *settings, char (*texts)[SERVER_SETTING_SIZE],
+    const char **argv, size_t n);
+
 // Finds the provider that a scenario wants; NULL when there is none.
 const struct provider *provider_find(const struct scenario_postgres *want);
 

@@ -2,6 +2,8 @@
 
 #include <jansson.h>
 
+#include "postgres/provider.h"
+
 #define PLACE_TEXT (CLUSTER_NET_ADDRESS + 12)
 
 static const char *place_text(const struct patroni_place *p, char text[PLACE_TEXT])
@@ -16,20 +18,23 @@ const char *patroni_member(int member, char name[8])
     return name;
 }
 
+static void add_parameters(json_t *parameters, const struct settings *settings)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        json_object_set_new(
+            parameters, settings->items[i].name, json_string(settings->items[i].value));
+}
+
 // Returns the server's settings; those of the scenario replace ours. All go into Patroni's store,
 // because Patroni takes the settings that must be the same on all members only from there.
 static json_t *parameters_json(const struct patroni_layout *l)
 {
-    json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}",
-        "unix_socket_directories", l->dir, "unix_socket_permissions", "0700", "fsync", "on",
-        "full_page_writes", "on", "max_connections", "200", "max_prepared_transactions", "10",
-        "log_connections", "on", "log_line_prefix", "%m [%p] %u ", "timezone", "UTC",
-        "log_timezone", "UTC", "wal_log_hints", "on", "wal_retrieve_retry_interval", "500ms",
-        "wal_keep_size", "256MB");
+    json_t *p = json_pack("{s:s, s:s, s:s, s:s, s:s}", "unix_socket_directories", l->dir,
+        "unix_socket_permissions", "0700", "wal_log_hints", "on", "wal_retrieve_retry_interval",
+        "500ms", "wal_keep_size", "256MB");
 
-    for (size_t i = 0; p && i < l->settings->count; i++)
-        json_object_set_new(
-            p, l->settings->items[i].name, json_string(l->settings->items[i].value));
+    add_parameters(p, &provider_settings);
+    add_parameters(p, l->settings);
     return p;
 }
 

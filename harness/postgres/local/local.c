@@ -152,48 +152,12 @@ static bool local_open(struct server *s, const struct scenario_postgres *want, s
     return true;
 }
 
-// Makes the server's command line in `argv`, with `texts` as room for settings. Of two values for a
-// setting the later one counts, so those of the scenario come last.
-static void server_argv(const struct local *l, const char *program, const char *data,
-    const char *port, char (*texts)[SERVER_SETTING_SIZE], const char **argv)
-{
-    static const char *const ours[] = {"listen_addresses=", "fsync=on", "full_page_writes=on",
-        "max_connections=200", "max_prepared_transactions=10", "log_connections=on",
-        "log_line_prefix=%m [%p] %u ", "timezone=UTC", "log_timezone=UTC"};
-    size_t n = 0, t = 0;
-
-    argv[n++] = program;
-    argv[n++] = "-D";
-    argv[n++] = data;
-    argv[n++] = "-k";
-    argv[n++] = l->dir.server;
-    argv[n++] = "-p";
-    argv[n++] = port;
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        argv[n++] = "-c";
-        argv[n++] = ours[i];
-    }
-    argv[n++] = "-c";
-    argv[n++] = l->shares_socket ? "unix_socket_permissions=0777" : "unix_socket_permissions=0700";
-    if (l->net) {
-        argv[n++] = "-c";
-        argv[n++] = "listen_addresses=" NETNS_SERVER_ADDRESS;
-    }
-    for (size_t i = 0; i < l->settings->count; i++) {
-        snprintf(texts[t], sizeof texts[t], "%s=%s", l->settings->items[i].name,
-            l->settings->items[i].value);
-        argv[n++] = "-c";
-        argv[n++] = texts[t++];
-    }
-    argv[n] = NULL;
-}
-
 pid_t local_spawn(const struct local *l, const char *data, const char *port, struct err *e)
 {
     struct process_spec spec = PROCESS_SPEC_INIT;
     struct child_env env = {0};
-    char program[PATH_MAX], texts[SERVER_SETTINGS_MAX][SERVER_SETTING_SIZE];
-    const char *argv[40 + 2 * SERVER_SETTINGS_MAX];
+    char program[PATH_MAX], texts[PROVIDER_TEXTS_MAX][SERVER_SETTING_SIZE];
+    const char *argv[16 + 2 * PROVIDER_TEXTS_MAX];
 
     if (!path_join(program, l->bindir, "postgres", e))
         return 0;
@@ -202,7 +166,11 @@ pid_t local_spawn(const struct local *l, const char *data, const char *port, str
         err_sys(e, ERR_SYSTEM, "cannot write %s", l->log);
         return 0;
     }
-    server_argv(l, program, data, port, texts, argv);
+    const char *const head[] = {program, "-D", data, "-k", l->dir.server, "-p", port, "-c",
+        l->net ? "listen_addresses=" NETNS_SERVER_ADDRESS : "listen_addresses=", "-c",
+        l->shares_socket ? "unix_socket_permissions=0777" : "unix_socket_permissions=0700"};
+    memcpy(argv, head, sizeof head);
+    provider_add_settings(l->settings, texts, argv, sizeof head / sizeof *head);
     // Only a server whose clock is to step gets libfaketime; every other server runs as it is
     // installed.
     if (*l->clock.file) {
