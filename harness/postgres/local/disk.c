@@ -102,11 +102,8 @@ static bool serve_disk(struct disk *d, const char *dir, struct err *e)
 {
     // The program must start before the namespace is made, so that it does not keep the namespace
     // alive.
-    if (!drive_start(&d->drive, dir, e) || !enter_namespace(e) ||
-        !drive_mount(&d->drive, d->device, e))
-        return false;
-    d->served = true;
-    return true;
+    return drive_start(&d->drive, dir, e) && enter_namespace(e) &&
+           drive_mount(&d->drive, d->device, e);
 }
 
 bool disk_make(struct disk *d, const char *dir, const struct scenario_postgres *want, uint64_t seed,
@@ -254,12 +251,11 @@ static bool repair_filesystem(const struct disk *d, struct err *e)
 // Fills in the evidence of a cut. Fails when the cut took nothing, or when an honest disk has lost
 // flushed sectors. `left` is the disk's answer to `on`: unflushed writes, their sectors, and how
 // many of these sectors were kept.
-static bool prove_cut(struct disk *d, const int64_t left[3], bool repaired, struct err *e)
+static bool prove_cut(struct disk *d, const int64_t left[3], struct err *e)
 {
-    int flushed, unflushed;
-    struct err unread;
     const int all = CANARY_BYTES / 512;
-    int torn;
+    int flushed, unflushed, torn;
+    struct err unread;
 
     // If the file system cannot be read, both files of the canary count as lost.
     if (!canary_count_gone(&d->canary, d->mount, &flushed, &unflushed, &unread))
@@ -271,7 +267,7 @@ static bool prove_cut(struct disk *d, const int64_t left[3], bool repaired, stru
         "%d pages torn; %lld of %lld unflushed sectors kept; gone of the canary: %d of %d "
         "unflushed, %d flushed%s",
         torn, (long long)left[2], (long long)left[1], unflushed, all, flushed,
-        repaired ? "; file system repaired" : "");
+        d->repaired ? "; file system repaired" : "");
     if (unflushed == 0)
         return err_set(
             e, ERR_SYSTEM, "the cut took nothing: the unflushed sectors are still there");
@@ -299,8 +295,7 @@ bool disk_mount(struct disk *d, struct err *e)
             return false;
         d->repaired = true;
     }
-    return !cut ||
-           (prove_cut(d, left, d->repaired, e) && canary_write_flushed(&d->canary, d->mount, e));
+    return !cut || (prove_cut(d, left, e) && canary_write_flushed(&d->canary, d->mount, e));
 }
 
 void disk_remove(struct disk *d)
@@ -314,8 +309,9 @@ void disk_remove(struct disk *d)
     if (!disk_unmount(d, &ignored)) {
         // The mount disappears when we end, because we are the last process of its namespace.
     }
-    if (d->served && umount2(d->device, MNT_DETACH) == 0)
-        d->served = false;
+    // This fails if the device is not mounted.
+    if (d->drive.pid)
+        umount2(d->device, MNT_DETACH);
     drive_end(&d->drive);
 }
 
@@ -324,5 +320,5 @@ void disk_keep(struct disk *d)
     if (d->drive.control >= 0)
         close(d->drive.control);
     d->drive = (struct drive)DRIVE_INIT;
-    d->mounted = d->served = false;
+    d->mounted = false;
 }

@@ -41,7 +41,6 @@ struct disk {
     uint64_t seed;           // chooses what each cut keeps
     unsigned cuts;           // number of cuts so far
     int64_t cut_ns;          // when the last cut came
-    bool served;             // the device is mounted
     bool mounted;            // the file system is mounted
     bool superblock_at_risk; // the last cut may have torn the superblock that a mount had written,
                              // so disk_mount may repair the file system
