@@ -41,21 +41,29 @@ bool states_begin(struct server *s, uint64_t *count, struct err *e)
     return true;
 }
 
-bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e)
+// Kills the server and puts the disk into the n-th state. `again`: into the state of a second cut,
+// whose answer has no time.
+static bool put_disk(
+    struct server *s, bool again, uint64_t n, uint64_t seed, struct state *out, struct err *e)
 {
     struct disk *disk = server_disk(s, e);
-    int64_t numbers[4];
+    int64_t numbers[4] = {0};
 
     if (!disk || !kill_and_unmount(s, disk, e) ||
-        !drive_command(&disk->drive, numbers, 4, e, "state %llu %llu", (unsigned long long)n,
-            (unsigned long long)seed))
+        !drive_command(&disk->drive, numbers, again ? 3 : 4, e, "%s %llu %llu",
+            again ? "again" : "state", (unsigned long long)n, (unsigned long long)seed))
         return false;
     // A mount writes the superblock, and the recording holds no mount. So only a second cut, after
-    // the mount of this state, may tear the superblock.
-    disk->superblock_at_risk = false;
+    // the mount of a state, may tear the superblock.
+    disk->superblock_at_risk = again;
     *out = (struct state){
         .writes = numbers[0], .sectors = numbers[1], .kept = numbers[2], .at_ns = numbers[3]};
     return true;
+}
+
+bool states_put(struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e)
+{
+    return put_disk(s, false, n, seed, out, e);
 }
 
 bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e)
@@ -71,16 +79,7 @@ bool states_count_flushes(struct server *s, uint64_t *flushes, struct err *e)
 
 bool states_put_again(struct server *s, uint64_t n, uint64_t seed, struct state *out, struct err *e)
 {
-    struct disk *disk = server_disk(s, e);
-    int64_t numbers[3];
-
-    if (!disk || !kill_and_unmount(s, disk, e) ||
-        !drive_command(&disk->drive, numbers, 3, e, "again %llu %llu", (unsigned long long)n,
-            (unsigned long long)seed))
-        return false;
-    disk->superblock_at_risk = true;
-    *out = (struct state){.writes = numbers[0], .sectors = numbers[1], .kept = numbers[2]};
-    return true;
+    return put_disk(s, true, n, seed, out, e);
 }
 
 bool states_repaired(struct server *s)
