@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "os/paths.h"
 #include "os/process.h"
 
 static const int64_t log_limit_ns = 10 * NS_PER_S;
@@ -68,38 +69,27 @@ const char *engine_find(struct err *e)
         if (ENGINE(engines[i], text, &ignored, "info"))
             return engines[i];
     }
-    if (chosen) {
+    if (chosen)
         err_set(e, ERR_SKIP, "MAILPROOF_CONTAINER_ENGINE: %s does not answer here", told);
-        return NULL;
-    }
-    err_set(e, ERR_SKIP,
-        "neither podman nor docker answers here; install one, or name one in "
-        "MAILPROOF_CONTAINER_ENGINE");
+    else
+        err_set(e, ERR_SKIP,
+            "neither podman nor docker answers here; install one, or name one in "
+            "MAILPROOF_CONTAINER_ENGINE");
     return NULL;
-}
-
-// Reads the kernel's random id of this boot; false: it cannot be read.
-static bool read_boot_id(char *id, size_t size)
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, id, size - 1) : -1;
-
-    if (fd >= 0)
-        close(fd);
-    id[got > 0 ? got : 0] = '\0';
-    id[strcspn(id, "\n")] = '\0';
-    return *id;
 }
 
 bool engine_label(char label[ENGINE_LABEL_MAX], struct err *e)
 {
-    char boot[40];
+    struct buf boot FREED_BY(buf_fini) = BUF_INIT(64);
     struct stat st;
+    struct err unread;
 
     // Pids mean something only within one boot and one pid namespace.
-    if (!read_boot_id(boot, sizeof boot) || stat("/proc/self/ns/pid", &st) != 0)
+    if (!path_read("/proc/sys/kernel/random/boot_id", &boot, ERR_SYSTEM, &unread) ||
+        stat("/proc/self/ns/pid", &st) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot tell this boot and pid namespace from others");
-    snprintf(label, ENGINE_LABEL_MAX, "mailproof=%s.%ju", boot, (uintmax_t)st.st_ino);
+    snprintf(label, ENGINE_LABEL_MAX, "mailproof=%.*s.%ju", (int)strcspn(boot.data, "\n"),
+        boot.data, (uintmax_t)st.st_ino);
     return true;
 }
 
