@@ -22,10 +22,8 @@ struct decoder *decoder_new(const unsigned char *key)
         OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
         OSSL_PARAM_construct_end(),
     };
-    struct decoder *d = calloc(1, sizeof *d);
+    struct decoder *d = memory_zeroed(1, sizeof *d);
 
-    if (!d)
-        return NULL;
     // Done once for all tokens, because looking up the algorithm and setting the key cost more than
     // a signature.
     d->mac = EVP_MAC_fetch(NULL, "HMAC", NULL);

@@ -9,22 +9,17 @@
 #define WORDS_MAX 4
 #define CHECKSUM_SHOWN 6 // how many bytes of a checksum are shown, each as two digits
 
-static bool is_regular_file(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 // Finds the file that a word of a command names: a program without a slash in PATH, any other word
 // in `dir`. False when there is none.
 static bool find_file(char out[PATH_MAX], const char *word, const char *dir, bool is_program)
 {
+    struct stat st;
+
     if (is_program && !strchr(word, '/'))
         return path_program(out, getenv("PATH"), word);
     bool relative = dir && word[0] != '/';
     int len = snprintf(out, PATH_MAX, "%s%s%s", relative ? dir : "", relative ? "/" : "", word);
-    return len < PATH_MAX && is_regular_file(out);
+    return len < PATH_MAX && stat(out, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 // Computes the SHA-256 of a file. False when the file cannot be read.

@@ -233,23 +233,18 @@ void manifest_fini(struct manifest *m)
 static bool refuse_missing(const struct manifest *m, struct err *e)
 {
     char folder[PATH_MAX], real[PATH_MAX];
-    struct buf how;
+    struct buf how FREED_BY(buf_fini) = BUF_INIT(2000);
 
-    buf_init(&how, 2000);
     for (char **package = m->debian; *package; package++)
         buf_printf(&how, "%s%s", package == m->debian ? "apt-get install " : " ", *package);
     if (strcmp(m->npm, MANIFEST_NONE) != 0) {
-        if (!path_join(folder, m->dir, m->npm, e)) {
-            buf_fini(&how);
+        if (!path_join(folder, m->dir, m->npm, e))
             return false;
-        }
         buf_printf(&how, "%s(cd %s && npm ci --ignore-scripts)", how.len > 0 ? " && " : "",
             realpath(folder, real) ? real : folder);
     }
-    err_set(e, ERR_SKIP, "%s is not installed here; this installs it: %s", m->name,
+    return err_set(e, ERR_SKIP, "%s is not installed here; this installs it: %s", m->name,
         how.len > 0 && buf_str(&how) ? how.data : "see its subject.yaml");
-    buf_fini(&how);
-    return false;
 }
 
 // Runs a command of the subject and collects what it prints. It runs as the user that the subject's

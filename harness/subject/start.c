@@ -27,21 +27,17 @@ static bool undo_launch(pid_t pid, int out, struct err *e)
     return err_set(e, ERR_SYSTEM, "out of memory or descriptors");
 }
 
-static void close_pipe(const int ends[2])
-{
-    for (int i = 0; i < 2; i++) {
-        if (ends[i] >= 0)
-            close(ends[i]);
-    }
-}
-
 // Makes a pipe for a process's output and, with `with_in`, one for its input; otherwise in[] is -1.
 static bool make_instance_pipes(int out[2], int in[2], bool with_in, struct err *e)
 {
-    out[0] = out[1] = in[0] = in[1] = -1;
-    if (pipe2(out, O_CLOEXEC) != 0 || (with_in && pipe2(in, O_CLOEXEC) != 0)) {
-        close_pipe(out);
+    in[0] = in[1] = -1;
+    if (pipe2(out, O_CLOEXEC) != 0)
         return err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+    if (with_in && pipe2(in, O_CLOEXEC) != 0) {
+        err_sys(e, ERR_SYSTEM, "cannot make a pipe");
+        close(out[0]);
+        close(out[1]);
+        return false;
     }
     // This makes only the harness's ends non-blocking: the collector's ends are other open file
     // descriptions and keep their mode.
