@@ -50,15 +50,6 @@ static bool nobody_left(const struct subject *s)
     return true;
 }
 
-// True when a fault wants the instance never to be started again.
-static bool is_never_restarted(struct subject *s, const struct instance *in)
-{
-    pthread_mutex_lock(&s->lock);
-    bool for_good = in->for_good;
-    pthread_mutex_unlock(&s->lock);
-    return for_good;
-}
-
 // Decides after the end of a process whether the instance is started again, or the run gives up.
 static void decide_restart(struct subject *s, struct instance *in, const struct process_record *p)
 {
@@ -75,7 +66,7 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
         err_set(&e, ERR_OUTPUT, "the collector ended %d times in a row without writing a line",
             exits_max);
         serve_give_up(s, &e);
-    } else if (s->config.restart && !is_never_restarted(s, in)) {
+    } else if (s->config.restart && !serve_flag(s, &in->for_good)) {
         in->restart_at_ns = p->ended_ns + restart_pause_ns;
     } else if (nobody_left(s)) {
         err_set(&e, ERR_OUTPUT, "the collector ended, and %s",
@@ -90,11 +81,8 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
 // so nothing shows whether the collector still writes.
 bool exits_may_reap(struct subject *s, struct instance *in)
 {
-    pthread_mutex_lock(&s->lock);
-    bool asked = s->reader.log.processes[in->process].asked;
-    pthread_mutex_unlock(&s->lock);
-    return !asked || in->out < 0 || !is_output_held(in->out, 0) ||
-           clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
+    return !serve_flag(s, &s->reader.log.processes[in->process].asked) || in->out < 0 ||
+           !is_output_held(in->out, 0) || clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }
 
 // Copies the end of what a process wrote to its log, as valid UTF-8, with a bar in the place of

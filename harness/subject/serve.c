@@ -25,21 +25,27 @@
 static const int64_t nap_most_ns = 20 * NS_PER_MS; // longest sleep; see serve_until_done
 static const int64_t sample_every_ns = 500 * NS_PER_MS;
 
+bool serve_flag(struct subject *s, const bool *flag)
+{
+    pthread_mutex_lock(&s->lock);
+    bool value = *flag;
+    pthread_mutex_unlock(&s->lock);
+    return value;
+}
+
 void serve_give_up(struct subject *s, const struct err *why)
 {
     pthread_mutex_lock(&s->lock);
-    if (!s->gave_up)
+    if (s->why.kind == ERR_NONE)
         s->why = *why;
-    s->gave_up = true;
     pthread_mutex_unlock(&s->lock);
 }
 
 void serve_fail(struct subject *s, const struct err *failure)
 {
     pthread_mutex_lock(&s->lock);
-    if (!s->failed)
+    if (s->failure.kind == ERR_NONE)
         s->failure = *failure;
-    s->failed = true;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -267,14 +273,6 @@ static bool all_done(struct subject *s)
     return done;
 }
 
-static bool is_stopping(struct subject *s)
-{
-    pthread_mutex_lock(&s->lock);
-    bool stopping = s->stopping;
-    pthread_mutex_unlock(&s->lock);
-    return stopping;
-}
-
 // Serves each instance with its two poll entries: first its output, then its end. In this order,
 // what a process wrote before it died is read before the process is reaped. asleep_ns: when the
 // poll began.
@@ -340,7 +338,7 @@ static void serve_until_done(struct subject *s)
 
     while (!all_done(s)) {
         int64_t now = clock_now_ns();
-        int64_t next = is_stopping(s) ? CLOCK_NEVER : start_due(s, now);
+        int64_t next = serve_flag(s, &s->stopping) ? CLOCK_NEVER : start_due(s, now);
         sample_at_ns = sample_if_due(s, now, sample_at_ns);
         if (s->litter.count > 0 && now >= s->litter_ns)
             s->litter_ns = litter_look(&s->litter, &s->reader.log, now);

@@ -86,9 +86,9 @@ struct subject {
     bool stopping;               // all processes were told to end; under the lock
     bool killing;                // those that did not end are killed; under the lock
     bool done;                   // the thread has reaped all processes; under the lock
-    bool gave_up, failed;        // under the lock
     struct log_order *log_order; // not carried out yet; NULL: no order; under the lock
-    struct err why, failure;     // reasons of gave_up and failed; under the lock
+    struct err why, failure;     // why the subject gave up, and why it failed; ERR_NONE: it did
+                                 // not; under the lock
     atomic_uint_least64_t tokens, bytes;
     struct subject_cost cost; // belongs to the thread until it is joined
 };
@@ -96,6 +96,9 @@ struct subject {
 // The thread's function; `arg` is the struct subject. Serves the subject until it is stopping, no
 // process lives and it is known what the processes have left behind.
 void *serve_run(void *arg);
+
+// Returns the value of a flag that is under the lock.
+bool serve_flag(struct subject *s, const bool *flag);
 
 // Ends the run because of something that the collector did; the verdict holds it against the
 // collector.

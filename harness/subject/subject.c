@@ -229,7 +229,7 @@ size_t subject_close_reader(struct subject *s, int instance, pid_t *pids)
 bool subject_failed(struct subject *s, struct err *e)
 {
     pthread_mutex_lock(&s->lock);
-    bool failed = s->failed;
+    bool failed = s->failure.kind != ERR_NONE;
     if (failed)
         *e = s->failure;
     pthread_mutex_unlock(&s->lock);
@@ -239,7 +239,7 @@ bool subject_failed(struct subject *s, struct err *e)
 bool subject_gave_up(struct subject *s, struct err *e)
 {
     pthread_mutex_lock(&s->lock);
-    bool gave_up = s->gave_up;
+    bool gave_up = s->why.kind != ERR_NONE;
     if (gave_up && e)
         *e = s->why;
     pthread_mutex_unlock(&s->lock);
@@ -380,14 +380,6 @@ failed:
     return NULL;
 }
 
-static bool is_subject_done(struct subject *s)
-{
-    pthread_mutex_lock(&s->lock);
-    bool done = s->done;
-    pthread_mutex_unlock(&s->lock);
-    return done;
-}
-
 void subject_stop(struct subject *s, int64_t grace_ns)
 {
     if (!s || !s->started)
@@ -405,7 +397,7 @@ void subject_stop(struct subject *s, int64_t grace_ns)
     subject_signal(s, -1, SIGTERM, pids);
     // A process that a fault has stopped with STOP obeys TERM only after CONT.
     subject_signal(s, -1, SIGCONT, pids);
-    while (!is_subject_done(s) && clock_now_ns() < deadline)
+    while (!serve_flag(s, &s->done) && clock_now_ns() < deadline)
         usleep(2000);
     pthread_mutex_lock(&s->lock);
     s->killing = true;
