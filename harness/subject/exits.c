@@ -148,8 +148,7 @@ void exits_reap(struct subject *s, struct instance *in)
     mock_sender_begin(&in->sender, -1); // -1: for no process
     if (!p->asked && s->config.log_dir)
         take_last_words(in, p->last_words, sizeof p->last_words);
-    // Without config.env the process has no mark, by which litter.c finds what it leaves running.
-    bool termed = in->termed && s->config.env;
+    bool termed = in->termed;
     int out = in->out;
     in->out = -1;
     bool stopping = s->stopping;

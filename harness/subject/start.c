@@ -78,7 +78,6 @@ static bool enter_instance(
 }
 
 // Starts a process with its mark as the last variable of the environment. Returns its pid, or -1.
-// Without config.env the process inherits our environment, and has no mark.
 static pid_t start_marked(
     struct subject *s, int index, struct process_spec *spec, int64_t started_ns, struct err *e)
 {
@@ -87,8 +86,6 @@ static pid_t start_marked(
 
     if (!other_user_apply(spec, e))
         return -1;
-    if (!s->config.env)
-        return process_start(spec, e);
     while (s->config.env[count])
         count++;
     const char **env = memory_zeroed(count + 2, sizeof *env);
