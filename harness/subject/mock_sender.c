@@ -148,9 +148,7 @@ void mock_sender_line(
                             .line = line_number,
                             .delivery = l->first_delivery + i,
                             .place = i + 1,
-                            .reply = r.reply,
-                            .twice = r.twice,
-                            .oddly = r.oddly});
+                            .answer = r});
     }
 }
 
@@ -162,7 +160,7 @@ static void put_job_answer(struct mock_sender *s, const struct sender_due *due, 
         [REPLY_PERMANENT] = "fail",
         [REPLY_NEVER] = "hang"};
 
-    buf_printf(&s->out, "%s %u\n", words[due->reply], token);
+    buf_printf(&s->out, "%s %u\n", words[due->answer.reply], token);
 }
 
 // Appends to `out` the answer for a collector, which names the line and the token's place in it.
@@ -175,10 +173,11 @@ static void put_collector_answer(struct mock_sender *s, const struct sender_due 
     };
 
     // A mail server's words are no answer of this protocol.
-    if (due->oddly)
+    if (due->answer.oddly)
         buf_append_str(&s->out, "250 queued as 4F2A, \"soon\"\n");
-    for (int i = 0; i < 1 + due->twice; i++)
-        buf_printf(&s->out, "%lld.%u %s\n", (long long)due->line, due->place, words[due->reply]);
+    for (int i = 0; i < 1 + due->answer.twice; i++)
+        buf_printf(
+            &s->out, "%lld.%u %s\n", (long long)due->line, due->place, words[due->answer.reply]);
 }
 
 // Writes the answers in `out`. Bytes that a full pipe does not take stay for the next call. On any
@@ -221,7 +220,7 @@ bool mock_sender_say(
         struct sender_due due = pop_due(s);
         // From this moment on, the collector may have read the answer.
         log->deliveries[due.delivery].replied_ns = now_ns;
-        died = due.reply == REPLY_DIED;
+        died = due.answer.reply == REPLY_DIED;
         if (died)
             end_sender(s);
         else if (s->jobs)

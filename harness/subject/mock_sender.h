@@ -16,14 +16,20 @@ enum sender_mood {
     SENDER_PAUSES, // it gives no answers until the mood changes; they then come late
 };
 
+// The answer to one attempt for a token, and the answer's delay.
+struct sender_reply {
+    enum reply reply;
+    bool twice, oddly; // twice: the answer is given twice; oddly: a line that is no valid answer
+                       // precedes it
+    int64_t delay_ns;
+};
+
 struct sender_due {
     int64_t at_ns;
     int64_t line;      // number of the line among those of its process, from 1
     uint32_t delivery; // index of the delivery in the log
     uint32_t place;    // place of the token in the line, from 1
-    enum reply reply;
-    bool twice, oddly; // twice: the answer is given twice; oddly: a line that is no valid answer
-                       // precedes it
+    struct sender_reply answer;
 };
 
 struct mock_sender {
@@ -42,13 +48,7 @@ struct mock_sender {
     struct buf out; // text of answers that the pipe has not taken yet
 };
 
-// The answer to one attempt for a token, and the answer's delay. mock_sender_draw draws it from the
-// seed and is pure; attempts count from 0.
-struct sender_reply {
-    enum reply reply;
-    bool twice, oddly;
-    int64_t delay_ns;
-};
+// Draws an answer from the seed. Pure; attempts count from 0.
 struct sender_reply mock_sender_draw(
     const struct scenario_sender *manner, uint64_t seed, uint32_t token, unsigned attempt);
 
