@@ -30,8 +30,7 @@ struct probe *probe_start(const char *conninfo, const char *sql, struct err *e)
 
 void probe_stop(struct probe *p)
 {
-    if (p)
-        ticker_stop(&p->ticker);
+    ticker_stop(&p->ticker);
 }
 
 const struct probe_sample *probe_samples(const struct probe *p, size_t *count)
@@ -75,7 +74,6 @@ static void take_probe_sample(void *arg, int64_t due_ns)
     struct probe *p = arg;
     struct probe_sample sample = {.due_ns = due_ns, .took_ns = CLOCK_NEVER};
     struct err e;
-    bool was_open = p->conn != NULL;
     int64_t begin_ns = clock_now_ns();
 
     sample.stall_ns = begin_ns - due_ns;
@@ -84,8 +82,7 @@ static void take_probe_sample(void *arg, int64_t due_ns)
         sample.stall_ns = clock_now_ns() - due_ns;
     } else if (send_probe_query(p, &e)) {
         sample.took_ns = clock_now_ns() - begin_ns;
-    }
-    if (was_open && sample.took_ns == CLOCK_NEVER) {
+    } else {
         PQfinish(p->conn);
         p->conn = NULL;
     }

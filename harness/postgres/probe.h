@@ -27,7 +27,7 @@ struct probe;
 // outlive the probe. NULL with the reason.
 MUST_USE struct probe *probe_start(const char *conninfo, const char *sql, struct err *e);
 
-// Ends the thread, when the query that is under way has ended. Accepts NULL.
+// Ends the thread, when the query that is under way has ended.
 void probe_stop(struct probe *p);
 
 // Returns the samples after probe_stop, in the order of time; they live until probe_free.
