@@ -79,8 +79,7 @@ static PGconn *connect_to_member(
     struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
     *there = target_one_of(t, n, s->superuser, "postgres", &conninfo) && buf_str(&conninfo);
-    PGconn *conn = *there ? sql_connect(conninfo.data, e) : NULL;
-    return conn;
+    return *there ? sql_connect(conninfo.data, e) : NULL;
 }
 
 // Waits at most 60 s until the member has replayed the WAL up to `lsn`, or takes writes itself.
