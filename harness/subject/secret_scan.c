@@ -1,5 +1,6 @@
 #include "subject/secret_scan.h"
 
+#include <ctype.h>
 #include <openssl/evp.h>
 
 enum {
@@ -56,9 +57,7 @@ static uint64_t hash_of(const char *text, size_t len)
 // Returns a hex digit in lower case; 0: c is no hex digit.
 static unsigned char hex_letter(int c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ? (unsigned char)c
-           : c >= 'A' && c <= 'F'                           ? (unsigned char)(c - 'A' + 'a')
-                                                            : 0;
+    return isxdigit(c) ? (unsigned char)tolower(c) : 0;
 }
 
 // Returns a letter of either base64 alphabet as base64url writes it; 0: c is no such letter.
@@ -68,9 +67,7 @@ static unsigned char base64_letter(int c)
         return '-';
     if (c == '/' || c == '_')
         return '_';
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
-               ? (unsigned char)c
-               : 0;
+    return isalnum(c) ? (unsigned char)c : 0;
 }
 
 // --- reading a log ----------------------------------------------------------------------
