@@ -41,8 +41,8 @@ void check_behind(const struct check *c);
 
 // --- budget.c ----------------------------------------------------------------------
 
-// Where there is a budget, marks in `spent` each line at which the budget was, or may have been,
-// used up: no check holds a short or late line there against the subject.
+// Makes `spent` and, where there is a budget, marks in it each line at which the budget was, or may
+// have been, used up: no check holds a short or late line there against the subject.
 void check_budget(struct check *c);
 
 // True when `tokens` tokens within `ns` are at least 80% of what a budget of per_s tokens a second

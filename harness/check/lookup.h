@@ -1,5 +1,5 @@
-// Lookups for the checks of time: what comes first after a time, how fast the load is, which
-// transactions were open, and which lines are full or fresh.
+// Lookups for the checks: what comes first after a time, how fast the load is, which transactions
+// were open, which lines are full or fresh, and which deliveries count.
 #pragma once
 
 #include "ledger/ledger.h"
@@ -58,7 +58,7 @@ static inline bool check_delivers(const struct ledger *l, const struct delivery 
     return d->flags == 0 && d->token < l->plan->token_count;
 }
 
-// True when this is also the token's first one.
+// True when it is valid and in the line in which its token first came.
 static inline bool check_delivers_first(const struct ledger *l, const struct delivery *d)
 {
     return check_delivers(l, d) && l->tokens[d->token].first_line == d->line;

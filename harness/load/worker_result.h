@@ -12,7 +12,7 @@
 #define WORKER_FILE_MAX (512u << 20)       // largest file that a run may send
 #define WORKER_SCENARIO "scenario.yaml"
 
-// Sends the result: what load_run has recorded of the worker's part.
+// Sends the result: what load_run has recorded of the worker's part. c->part.of must not be 0.
 MUST_USE bool worker_result_send(struct channel *p, const struct load_config *c,
     const struct load_result *result, struct err *e);
 

@@ -151,7 +151,8 @@ static void check_left_over(const struct behind *t, const struct trouble *troubl
     const struct backlog *b = &t->backlog;
     double timeout_s = (double)(s->collector.batch_timeout_ns + c->r->slack_ns) / 1e9;
     size_t first = backlog_step(b, trouble->until_ns);
-    int64_t start_ns = c->l->start_ns, over_ns = trouble->until_ns - start_ns, due_ns = 0;
+    int64_t start_ns = c->l->start_ns, due_ns = 0;
+    int64_t over_ns = trouble->until_ns - start_ns; // from the load's beginning
     double rate = -1, next = lookup_highest_rate(s, over_ns, over_ns);
 
     // A later phase with a higher rate makes the backlog last longer, perhaps into yet another

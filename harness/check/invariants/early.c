@@ -101,11 +101,12 @@ static bool holds_a_retry(const struct ledger *l, const struct line_record *line
 // have gone out in a full line before this one, after which other tokens still waited.
 static bool opened_by_retry(const struct ledger *l, uint32_t before, uint32_t index)
 {
-    bool any = false;
-
+    if (l->scenario->collector.dequeue != DEQUEUE_LEASED)
+        return false;
     for (uint32_t i = before + 1; i <= index; i++)
-        any = any || holds_a_retry(l, &l->log->lines[i]);
-    return any && l->scenario->collector.dequeue == DEQUEUE_LEASED;
+        if (holds_a_retry(l, &l->log->lines[i]))
+            return true;
+    return false;
 }
 
 // Returns the lanes of a line's tokens as bits: 1 for activations, 2 for recoveries.

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "check/bounds.h"
+
 bool check_timed_out(const struct check *c, const struct delivery *d, int64_t at_ns)
 {
     return at_ns - check_written_ns(c, &c->l->log->lines[d->line]) >=
@@ -26,7 +28,7 @@ static bool ended_before_record(const struct check *c, const struct delivery *d,
     uint32_t process = c->l->log->lines[d->line].process;
     const struct process_record *p = &c->l->log->processes[process];
     bool killed = WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGKILL;
-    int64_t ending_ns = killed ? 0 : NS_PER_S;
+    int64_t ending_ns = killed ? 0 : bounds_ending_ns;
     int64_t left_ns =
         check_left(c, process, d->replied_ns, p->ended_ns, p->ended_ns - d->replied_ns, 1).ns;
 

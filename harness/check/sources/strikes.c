@@ -115,7 +115,7 @@ void strikes_make(struct sources *s)
     for (uint32_t i = 0; i < l->fault_count; i++) {
         const struct fault_record *f = &l->faults[i];
         const struct verb *v = f->spec->verb;
-        // The fault keeps the reader away or slows it, and leaves the collector alive.
+        // True when the fault only keeps the reader away or slows it.
         bool reader_only = v->hits == HITS_READER && v->ends == ENDS_NOTHING;
         // A fault that was left out, or still sought its victim at the end, struck nobody.
         if (f->began_ns && strike_is_made_by(l->scenario, f->spec))
