@@ -117,14 +117,17 @@ bool path_sibling(char out[PATH_MAX], const char *program, struct err *e)
     return program_dir(dir, e) && path_join(out, dir, program, e);
 }
 
-bool path_helper(char out[PATH_MAX], const char *program)
+bool path_helper(char out[PATH_MAX], const char *program, enum err_kind missing, struct err *e)
 {
     char installed[PATH_MAX];
-    struct err ignored;
 
-    return (path_sibling(out, program, &ignored) && path_exists(out)) ||
-           (path_join(installed, "../libexec/mailproof", program, &ignored) &&
-               path_sibling(out, installed, &ignored) && path_exists(out));
+    if (!path_sibling(out, program, e))
+        return false;
+    return path_exists(out) ||
+           (path_join(installed, "../libexec/mailproof", program, e) &&
+               path_sibling(out, installed, e) &&
+               (path_exists(out) ||
+                   err_set(e, missing, "%s is not installed with mailproof", program)));
 }
 
 bool path_program(char out[PATH_MAX], const char *dirs, const char *name)

@@ -11,8 +11,9 @@ MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
 MUST_USE bool path_sibling(char out[PATH_MAX], const char *program, struct err *e);
 
 // Finds a program that only mailproof calls: beside this program's file in the build, in libexec
-// when installed. False when it is not there.
-bool path_helper(char out[PATH_MAX], const char *program);
+// when installed. Fails with an error of the kind `missing` when it is not there.
+MUST_USE bool path_helper(
+    char out[PATH_MAX], const char *program, enum err_kind missing, struct err *e);
 
 // Finds a program in folders that are written as in PATH; NULL: there are none. False when it is
 // not there.

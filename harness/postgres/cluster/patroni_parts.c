@@ -31,8 +31,7 @@ bool parts_find(struct patroni *p, struct err *e)
                 "etcd-server, haproxy)",
                 programs[i]);
     }
-    return path_helper(p->leash, "mailproof-leash") ||
-           err_set(e, ERR_SYSTEM, "mailproof-leash is not installed with mailproof");
+    return path_helper(p->leash, "mailproof-leash", ERR_SYSTEM, e);
 }
 
 // --- command lines --------------------------------------------------------------------

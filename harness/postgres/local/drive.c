@@ -42,9 +42,8 @@ bool drive_start(struct drive *d, const char *dir, struct err *e)
     char program[PATH_MAX], line[300];
     int ends[2];
 
-    if (!path_helper(program, DRIVE_PROGRAM))
-        return err_set(e, ERR_SKIP,
-            "storage: crashable needs " DRIVE_PROGRAM ", which is built where libfuse3-dev is");
+    if (!path_helper(program, DRIVE_PROGRAM, ERR_SKIP, e))
+        return err_prefix(e, "storage: crashable, whose program is built where libfuse3-dev is");
     // We open /dev/fuse, and mount with it (drive_mount), so that the program needs no helper with
     // root's rights.
     d->fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
