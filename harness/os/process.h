@@ -100,7 +100,7 @@ bool process_file(pid_t pid, const char *name, char *text, size_t size);
 
 // Reads /proc/PID/status into `text`. Returns the value of a key such as "Uid", which points into
 // `text`; NULL: the process is gone, or its file has no such key.
-#define PROCESS_STATUS_MAX 4096
+#define PROCESS_STATUS_MAX 16384 // a user may be in hundreds of groups
 const char *process_status(pid_t pid, const char *key, char text[PROCESS_STATUS_MAX]);
 
 // Returns how many descriptors the process has open; 0: unknown.
