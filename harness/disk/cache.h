@@ -38,10 +38,11 @@ void cache_evict_oldest(struct cache *c);
 // Receives one run of bytes and its place; false ends the walk.
 typedef bool cache_put_fn(void *arg, uint64_t offset, const void *data, uint32_t length);
 
-// Puts back the bytes that the writes from item `from` on have replaced. Undoes the newest first.
+// Puts back the bytes that the writes from items[from] on have replaced. Undoes the newest first.
+// `from` is not less than `first`.
 MUST_USE bool cache_undo(const struct cache *c, size_t from, cache_put_fn *put, void *arg);
 
-// Undoes these writes, and removes them from the cache.
+// Undoes the same writes as cache_undo, and removes them from the cache.
 MUST_USE bool cache_take_back(struct cache *c, size_t from, cache_put_fn *put, void *arg);
 
 // The part of the cache that survived a power cut.

@@ -55,14 +55,14 @@ bool device_read(struct device *d, uint64_t offset, void *data, size_t length)
     return true;
 }
 
-bool device_put(void *fd, uint64_t offset, const void *data, uint32_t length)
+bool device_put(void *file, uint64_t offset, const void *data, uint32_t length)
 {
     size_t done = 0;
 
     // The bytes may take several calls.
     while (done < length) {
         ssize_t got = pwrite(
-            *(const int *)fd, (const char *)data + done, length - done, (off_t)(offset + done));
+            *(const int *)file, (const char *)data + done, length - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)

@@ -102,6 +102,6 @@ MUST_USE bool device_power_on(struct device *d, struct cache_cut *left, struct e
 MUST_USE bool device_record(struct device *d, struct err *e);
 MUST_USE bool device_end_record(struct device *d, struct err *e);
 
-// Writes past the cache. replay.c uses it to put a state onto the image. A cache_put_fn: `fd`
+// Writes past the cache. replay.c uses it to put a state onto the image. A cache_put_fn: `file`
 // points to the descriptor of the image, or of its copy.
-bool device_put(void *fd, uint64_t offset, const void *data, uint32_t length);
+bool device_put(void *file, uint64_t offset, const void *data, uint32_t length);

@@ -16,7 +16,7 @@
 
 #include "fault/wire.h"
 #include "fault/proxy_inside.h"
-#include "postgres/migrate.h"
+#include "postgres/provider.h"
 
 // Releases the lock, and wakes the proxy's thread, so that a change takes effect at once.
 static void unlock_and_wake(struct proxy *p)
@@ -41,7 +41,7 @@ static bool proxy_listen_at(
         bind(p->listener, (const struct sockaddr *)at, at_len) != 0 ||
         listen(p->listener, PROXY_LINKS_MAX) != 0)
         return err_sys(e, ERR_SYSTEM, "the proxy cannot listen");
-    p->port = proxy_port_of(p->listener, false);
+    p->port = proxy_port_of(p->listener, false); // of a socket that listens, the kernel knows it
     return true;
 }
 

@@ -1,5 +1,5 @@
-// Puts command lines together. The array of words stays NULL-terminated. The caller frees each word
-// and the array.
+// Puts command lines together. The array of words ends with NULL, and is NULL while it has no word.
+// The caller frees each word and the array.
 #pragma once
 
 #include "base/base.h"

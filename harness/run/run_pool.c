@@ -27,8 +27,8 @@ static const int64_t poll_ns = 100 * NS_PER_MS;
 struct worker_state {
     const struct run_pool *pool;
     struct server server;
-    bool has_server;
-    int runs; // number of runs on this server
+    bool has_server; // shared_close is due
+    int runs;        // number of runs on this server
 };
 
 // Ends the worker's server if there is one.

@@ -1,5 +1,5 @@
-// One server for several runs or trials, one after another, each with a fresh database. So a
-// comparison of runs measures the collector and not the start of a server.
+// One server for several runs, one after another, each with a fresh database. So a comparison of
+// runs measures the collector and not the start of a server.
 #pragma once
 
 #include "postgres/provider.h"
@@ -12,7 +12,8 @@ bool shared_can_carry(const struct scenario *s);
 // True when also no fault of the scenario stops the server, and so may leave it changed.
 bool shared_fits(const struct scenario *s);
 
-// Opens and starts the server. Call shared_close even if this fails.
+// Opens and starts the server, also that of --every-cut and --every-flush. Call shared_close even
+// if this fails.
 MUST_USE bool shared_open(
     struct server *server, const struct scenario *s, const char *conninfo, struct err *e);
 void shared_close(struct server *server);

@@ -146,6 +146,7 @@ static bool make_producer_command(struct run *r, struct err *e)
     buf_append_str(&conninfo, r->generator.conninfo.data);
     if (queue_needs_one_address(r->scenario) && !proxy_conninfo(r->context.proxy, &conninfo, e))
         return false;
+    // The generator's conninfo has at most half of this length.
     return command_make_of_subject(
         &r->queue.producer_command, r->scenario, r->queue.manifest.producer, buf_str(&conninfo), e);
 }

@@ -394,8 +394,9 @@ static const struct field fault_fields[] = {
         .words = rests, .param = PARAM_FOR,
         .help = "how long it lasts; with kill-collector and stop-collector, how long the collector "
                 "stays away, where rest is for the rest of the run"},
-    {"instance", FIELD_INT, FAULT(instance), .default_text = "all", .min = 0, .max = 63,
-        .words = instances, .param = PARAM_INSTANCE, .help = "which collector, from 0; or all"},
+    {"instance", FIELD_INT, FAULT(instance), .default_text = "all", .min = 0,
+        .max = INSTANCES_MAX - 1, .words = instances, .param = PARAM_INSTANCE,
+        .help = "which collector, from 0; or all"},
     {"through", FIELD_WORD, FAULT(through), .default_text = "proxy", .words = throughs,
         .param = PARAM_THROUGH,
         .help = "proxy: mailproof's own; kernel: network namespaces (root), so that TCP's timers "

@@ -83,7 +83,7 @@ struct scenario_postgres {
 #define SCHEMA_NONE (-1) // for a database that a subject fills itself
 #define SCENARIO_IMAGE "postgres:18"
 #define SUBJECT_MAILROOM "mailroom"
-#define INSTANCES_MAX 64 // the most collectors that a scenario may have
+#define INSTANCES_MAX 64 // the most collectors that a scenario may have; one bit stands for each
 
 // The answers of the harness in the role of the sender. The seed decides the answer for each token
 // and attempt.

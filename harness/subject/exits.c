@@ -81,6 +81,7 @@ static void decide_restart(struct subject *s, struct instance *in, const struct 
 // so nothing shows whether the collector still writes.
 bool exits_may_reap(struct subject *s, struct instance *in)
 {
+    // Only this thread moves the array of processes, so the address needs no lock.
     return !serve_flag(s, &s->reader.log.processes[in->process].asked) || in->out < 0 ||
            !is_output_held(in->out, 0) || clock_now_ns() >= in->gone_ns + EXITS_GRACE_NS;
 }

@@ -74,7 +74,7 @@ size_t subject_hold_down(
 {
     size_t count = 0;
 
-    assert(s->config.instances <= INSTANCES_MAX); // *held has a bit for each
+    _Static_assert(INSTANCES_MAX <= 64, "*held has a bit for each");
     *held = 0;
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->config.instances; i++) {

@@ -6,8 +6,8 @@
 #include "postgres/local/local.h"
 #include "postgres/sql.h"
 
-// Connects to the server by its own port, even while it takes no writes because it is a standby
-// that is to be promoted.
+// Connects to the present server by its port. The provider's conninfo asks for a server that takes
+// writes, and a standby takes none before it is promoted.
 static PGconn *connect_by_port(const struct server *s, struct err *e)
 {
     const struct local *l = s->state;
