@@ -27,7 +27,7 @@ double stats_median(double *values, size_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-// Returns b / a. Two infinite values have the ratio 1, and a zero counts as TINY.
+// Returns b / a. Two infinite values have the ratio 1, and a value below TINY counts as TINY.
 static double pair_ratio(double a, double b)
 {
     if (isinf(a) && isinf(b))

@@ -20,15 +20,15 @@ struct stats_ratio {
 
 // Compares the values of b with those of a, and fills in *r.
 //
-// No value may be negative; zero counts as 1e-9, so that every ratio exists. INFINITY is larger
-// than every other value, and may make the estimate and the interval infinite. The test is exact
-// when both sides together have up to 50 values. Otherwise it uses the normal approximation,
+// No value may be negative; one below 1e-9 counts as 1e-9, so that every ratio exists. INFINITY is
+// larger than every other value, and may make the estimate and the interval infinite. The test is
+// exact when both sides together have up to 50 values. Otherwise it uses the normal approximation,
 // corrected for ties and continuity. ERR_USAGE when a side is empty or too large.
 MUST_USE bool stats_compare(struct stats_ratio *r, const double *a, size_t a_count, const double *b,
     size_t b_count, double alpha, struct err *e);
 
-// Returns the p of two sides that do not overlap at all, which without ties is the smallest. If it
-// is above alpha, there are too few runs to find any difference, however large it is.
+// Returns the exact p of two sides that do not overlap at all, which without ties is the smallest.
+// If it is above alpha, there are too few runs to find any difference, however large it is.
 double stats_smallest_p(size_t a_count, size_t b_count);
 
 // Makes Fisher's exact test, one-sided. Returns the probability that b has at least `b_hits` of all
