@@ -210,7 +210,7 @@ const struct plan_change *ledger_rename(
 int64_t ledger_changed_ns(const struct ledger *l, uint32_t token);
 
 // True when a collector must write this token: it was committed, can be sent, and no change that
-// may make it ineligible was sent while it waited.
+// may make it ineligible was sent.
 bool ledger_must_come(const struct ledger *l, uint32_t token);
 
 // True when the token existed before the collector started.

@@ -193,8 +193,8 @@ static void waiting_row(struct ledger *l, const PGresult *row)
     set_token_flags(l, row, TOKEN_WAITING);
 }
 
-// Marks a token that the query of the present schema returns. In every mode such a token still
-// waits and is not confirmed.
+// Marks a token that the query of the present schema returns. In every mode such a token was not
+// taken, or it was taken and not confirmed.
 static void waiting_unmarked_row(struct ledger *l, const PGresult *row)
 {
     set_token_flags(l, row, TOKEN_WAITING | TOKEN_UNMARKED);

@@ -51,8 +51,8 @@ void pack_text(struct pack *p, char *text, size_t size);
 void pack_fail(struct pack *p, const char *why);
 
 // Packs the time of an event that has happened or is planned; 0 when it has not happened. Reading
-// CLOCK_NEVER is a failure. Only the end of a process may be CLOCK_NEVER, because no computation
-// uses that time; pack_time packs it.
+// CLOCK_NEVER is a failure. Only the end of a process may be CLOCK_NEVER, because in a soak the
+// process may live on in the next segment; pack_time packs it.
 void pack_moment(struct pack *p, int64_t *ns);
 
 // Makes room for the items. When reading, returns a new array, or NULL on failure. When writing,
