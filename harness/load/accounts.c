@@ -1,5 +1,5 @@
-// Inserts the accounts that must exist before the load: active accounts for recovery tokens, and
-// those that upserts conflict with.
+// Inserts the accounts that must exist before the load: active accounts for recovery tokens and for
+// ineligible activations (TOKEN_ACTIVE), and those that upserts conflict with.
 #include "load/load.h"
 #include "postgres/sql.h"
 

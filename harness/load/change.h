@@ -15,7 +15,7 @@ MUST_USE bool change_find_inserts(struct load *l, struct err *e);
 // ended in another way.
 size_t change_due(struct load *l, int64_t now);
 
-// Returns when change_due is to be called again; CLOCK_NEVER when no half is left to be sent.
+// Returns when change_due is to be called again; CLOCK_NEVER when no half waits to be sent.
 int64_t change_due_ns(const struct load *l);
 
 // Prepares the statements of all changes on a connection. False when the connection is broken.

@@ -4,7 +4,7 @@
 //
 // A call blocks for a limited time. A worker that is silent for longer than CHANNEL_SILENCE_NS
 // counts as lost. A worker that has heard nothing from its run for CHANNEL_UNHEARD_NS stops by
-// itself; as this is shorter, a worker that counts as lost has ceased to send.
+// itself; as this is shorter, a silent worker has ceased to send before it counts as lost.
 //
 // When the other side is gone or silent, the functions fail with ERR_CONNECTION. Only one thread
 // may use a channel at a time.

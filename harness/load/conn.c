@@ -14,7 +14,7 @@
 static const int64_t reconnect_pause_ns = 20 * NS_PER_MS;
 static const int64_t connect_limit_ns = 10 * NS_PER_S; // limit of each step of the handshake
 // The limit for the first answer to a TCP connect. While a container restarts, its address may give
-// no error and no answer. The kernel would send the SYN again only after 1 s and 2 s; a new
+// no error and no answer. The kernel would send the SYN again only after 1 s and after 3 s; a new
 // connection tries sooner.
 static const int64_t reach_limit_ns = 500 * NS_PER_MS;
 

@@ -18,14 +18,16 @@ enum txn_outcome {
     TXN_COMMITTED,   // acknowledged
     TXN_ROLLED_BACK, // rolled back as planned, refused by the server, or cut off before its COMMIT
                      // was sent
-    TXN_UNKNOWN,     // the connection died after the COMMIT was sent, or the answer was a warning;
-                     // only the database knows
+    TXN_UNKNOWN,     // it may have committed, and only the database knows: after its COMMIT the
+                     // connection died or the answer was a warning, its worker was lost, or its
+                     // producer did not answer
     TXN_NOT_NEEDED,  // the closed loop was over before its turn
 };
 
 struct txn_record {
     int64_t sent_ns;   // when its first statement was sent; 0: never
-    int64_t commit_ns; // when its COMMIT was sent (or the statement, if it commits alone); 0: never
+    int64_t commit_ns; // when its COMMIT or ROLLBACK was sent (or the statement, if it commits
+                       // alone); 0: never, or after a failed COPY
     int64_t ended_ns;  // when it was answered, or the connection was lost
     enum txn_outcome outcome;
 };
@@ -80,18 +82,17 @@ struct load_progress {
 struct load_result {
     struct txn_record *records;    // one per plan transaction
     struct change_record *changes; // one per planned change
-    size_t refused;                // number of transactions that the server answered with an error
-    char refusal[256];             // the first such error
-    double cpu_s;                  // CPU time of the generator's thread, rounded down to 1 µs
-    struct stalls stalls;          // stalls of the generator's loop
-    int64_t clock_bound_ns;        // with several generators: the greatest error between their
-                                   // clocks
-    unsigned lost_workers;         // number of workers that were lost before their last answer
-    char lost_worker[200];         // the first worker that was lost, and why
+    size_t refused;       // number of errors that no fault explains, with a producer's wrong lines
+    char refusal[256];    // the first of them
+    double cpu_s;         // CPU time of the generators' threads, each rounded down to 1 µs
+    struct stalls stalls; // stalls of the generator's loop
+    int64_t clock_bound_ns; // with several generators: the greatest error between their clocks
+    unsigned lost_workers;  // number of workers that were lost before their last answer
+    char lost_worker[200];  // the first worker that was lost, and why
 };
 
-// Inserts the active accounts that the plan's recovery tokens and upserts need. If the plan has
-// names that the wire format cannot carry, disables the trigger that refuses them. Call it as
+// Inserts the active accounts that must exist before the load (token_kind_has_account). If the plan
+// has names that the wire format cannot carry, disables the trigger that refuses them. Call it as
 // superuser before the clock starts.
 MUST_USE bool load_prepare(PGconn *conn, const struct plan *plan, struct err *e);
 

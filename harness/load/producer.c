@@ -45,8 +45,7 @@ static void finish_producer_txn(
     }
 }
 
-// Records as unknown the jobs that the process got and did not answer: they may have been put or
-// not.
+// Records as unknown the jobs that were begun and not answered: they may have been put or not.
 static void give_up_unanswered(struct producer *p, int64_t now)
 {
     for (size_t i = p->oldest; i < p->next; i++) {
@@ -113,8 +112,8 @@ static void end_producer(struct producer *p, int64_t grace_ns)
     buf_clear(&p->received);
 }
 
-// Ends a client that has closed its output. It is started again a little later, as a service
-// manager would do.
+// Ends a client whose output has ended or cannot be read. It is started again a little later, as a
+// service manager would do.
 static void end_and_restart_later(struct producer *p, int64_t now)
 {
     end_producer(p, 0);

@@ -12,14 +12,13 @@
 
 #include "load/load.h"
 
-#define REMOTE_MAX 64
+#define REMOTE_MAX 64 // most workers of one run
 
 struct remote;
 
 // Starts the command that leads to each worker (channel.h), such as "ssh HOST mailproof load -".
-// Tells each worker the scenario and its part, and measures its clock. `scenario` and `plan` must
-// outlive the result. ERR_USAGE for a plan that cannot be shared out: closed loops, changes of
-// waiting tokens, a subject's queue.
+// Tells each worker the scenario and its part, and measures its clock. ERR_USAGE for a plan that
+// cannot be shared out: closed loops, changes of waiting tokens, a subject's queue.
 MUST_USE struct remote *remote_open(const char *const *commands, unsigned count,
     const struct scenario *scenario, const struct plan *plan, struct err *e);
 void remote_free(struct remote *r); // accepts NULL

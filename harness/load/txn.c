@@ -1,11 +1,11 @@
 // One planned transaction as messages.
 //
 // A single account is one statement that commits by itself, at the Sync, so the answer to the Sync
-// is the one that counts. Everything else (several rows, recovery tokens, tokens made ineligible or
-// unsendable) travels in one trip as BEGIN, statements, and COMMIT or ROLLBACK, which a transaction
-// that is held open sends later. With `insert: savepoint` each row has a subtransaction of its own.
-// `copy` sends BEGIN and COPY outside of the pipeline and everything else in it. `upsert` conflicts
-// with accounts that accounts.c has made.
+// is the one that counts. Any other insert (several rows, recovery tokens, tokens made ineligible
+// or unsendable) travels in one trip as BEGIN, statements, and COMMIT or ROLLBACK, which a
+// transaction that is held open sends later. With `insert: savepoint` each row has a subtransaction
+// of its own. `copy` sends BEGIN and COPY outside of the pipeline and everything else in it.
+// `upsert` conflicts with accounts that accounts.c has made.
 #include "load/txn.h"
 
 #include "load/change.h"

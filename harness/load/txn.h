@@ -1,7 +1,8 @@
 // Turns a planned transaction into messages to the server.
 //
-// All messages that can travel together go in one pipeline trip. A single account commits by
-// itself, at the Sync. A longer transaction stands between BEGIN and COMMIT or ROLLBACK.
+// All messages that can travel together go in one pipeline trip. A plain insert of one account, or
+// of jobs, commits by itself, at the Sync. Any other transaction stands between BEGIN and COMMIT or
+// ROLLBACK.
 #pragma once
 
 #include <libpq-fe.h>
@@ -39,5 +40,5 @@ bool txn_send_copied(
 bool txn_send_rest(PGconn *conn, const struct plan *plan, const struct plan_txn *txn,
     enum load_insert insert, struct buf *scratch);
 
-// Sends the COMMIT or ROLLBACK of a transaction that was held open.
+// Sends the COMMIT or ROLLBACK of an open transaction, and a Sync.
 bool txn_send_end(PGconn *conn, const struct plan_txn *txn);

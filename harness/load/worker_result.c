@@ -55,7 +55,7 @@ static bool take_record(struct channel *p, struct txn_record *out, struct err *e
 
     if (!channel_read(p, &r, sizeof r, e))
         return false;
-    // Check the outcome, because the record comes from another machine and the ledger uses the
+    // Check the outcome, because the record comes from another machine and the report uses the
     // outcome as an index.
     uint64_t outcome = le64toh(r.outcome);
     if (outcome > TXN_NOT_NEEDED)

@@ -1,6 +1,6 @@
 // The message that a worker sends when it is done: a line with figures, its stalls, and a record
-// for each transaction of its part, in the order of the plan. Numbers are eight bytes long, the
-// lowest byte first.
+// for each transaction of its part, in the order of the plan. The numbers after the line are eight
+// bytes long, the lowest byte first.
 #pragma once
 
 #include <pthread.h>
