@@ -13,8 +13,8 @@ enum cause_kind {
     CAUSE_START,    // a fault had ended a process, and the next one was starting
     CAUSE_TAKEOVER, // another collector was taking over after a fault
     CAUSE_ADOPTION, // a fault struck a collector that had taken the token, so the token came later
-    CAUSE_BATCH,    // a batch: its writer may have been unable to confirm it; index is that of its
-                    // line
+    CAUSE_BATCH, // a batch: its writer may have been unable to confirm it or to record its answers,
+                 // or a retry explains it; index is that of its line
     CAUSE_TRANSACTION, // a transaction; index is its number in the plan
     CAUSE_STALL,       // a stall (stall_list.h); index is its place in the list
     CAUSE_PROCESSORS,  // other programs kept the processors from a process; index is its number

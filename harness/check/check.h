@@ -90,12 +90,14 @@ void result_fini(struct result *r);
 // True when the run could look for cases of this invariant, even if all of its time was excused.
 bool result_judged(const struct result *r, enum metric_id id);
 
-// True when the invariant applies to this kind of subject, and the subject promises it or `expect`
-// names it. No other invariant is judged.
+// True when the invariant applies to this kind of subject, and the subject promises it (`small`
+// counts only if the scenario's `needs` names it, too) or `expect` names it. No other invariant is
+// judged.
 bool check_promised(const struct scenario *s, enum metric_id id);
 
-// Appends the invariants that the subject does not promise, with the words that would promise them:
-// "busy_idle, leak (not promised: small)". Appends nothing when all are promised.
+// Appends the invariants for this kind of subject that check_promised leaves out, with the words
+// that `promises` or `needs` lacks: "busy_idle, leak (not promised: small)". Appends nothing when
+// all are promised.
 void unpromised_text(const struct scenario *s, struct buf *out);
 
 // Returns the share of an invariant that was judged, 0 to 1; NAN when there was nothing to judge.

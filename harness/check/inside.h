@@ -193,7 +193,7 @@ struct left check_left(const struct check *c, uint32_t process, int64_t from_ns,
 
 // Returns the one cause that explains that something came beyond_ns later than it may: the stalls
 // between two times, if twice their length is enough, or else the process's wait for a processor,
-// if its length is enough. CAUSE_NONE: neither is enough.
+// if it is longer than slack/2 and its length is enough. CAUSE_NONE: neither is enough.
 struct cause check_explained_by(
     const struct check *c, uint32_t process, int64_t from_ns, int64_t until_ns, int64_t beyond_ns);
 
@@ -214,10 +214,9 @@ int64_t check_written_ns(const struct check *c, const struct line_record *line);
 // two times: the stalls, and the faults that kept the reader away.
 int64_t check_unread_ns(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
 
-// Returns how much of a stretch of time an instance had for its work: the time in which no fault
-// kept its lines back, nothing stood still, and its processes got a processor when they were ready
-// to run. Their waits come from the samples of each process, because only these tell one instance
-// from another.
+// Returns how much of a stretch of time an instance had for its work: its free time
+// (timeline_free), less stalls and the waits of its processes for a processor. These waits come
+// from the samples of each process, because only these tell one instance from another.
 int64_t check_awake_ns(const struct check *c, int instance, int64_t from_ns, int64_t until_ns);
 
 struct sight {

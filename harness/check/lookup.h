@@ -25,7 +25,8 @@ static inline size_t line_after(const struct subject_log *log, int64_t at_ns)
 // where a phase has no rate of its own, because it is a closed loop or a recording.
 double lookup_highest_rate(const struct scenario *s, int64_t from_ns, int64_t until_ns);
 
-// The time in which a transaction was open, or an announcement was on its way.
+// The time in which a transaction was open or, in early.c, from a token's COMMIT until the window
+// that it may have opened can fire at the latest.
 struct txn_span {
     int64_t from_ns;  // the first member, for clock_compare
     int64_t until_ns; // the latest end of this span and of all before it in the list
@@ -58,7 +59,7 @@ static inline bool check_delivers(const struct ledger *l, const struct delivery 
     return d->flags == 0 && d->token < l->plan->token_count;
 }
 
-// True when it is valid and in the line in which its token first came.
+// True when the delivery is valid and in the line in which its token first came.
 static inline bool check_delivers_first(const struct ledger *l, const struct delivery *d)
 {
     return check_delivers(l, d) && l->tokens[d->token].first_line == d->line;

@@ -111,7 +111,7 @@ int64_t timeline_strike_takes_ns(const struct strike *k, int64_t *done_ns, int64
 // Returns what disturbed this instance between two times: the first strike on it that lasted beyond
 // from_ns, or from which the instance came back only after from_ns. Without such a strike, it is
 // the last slow fault of that time; CAUSE_NONE: nothing disturbed the instance. With ANY_INSTANCE
-// the strikes on all instances count, but one from which an instance never comes back counts only
+// a strike on any instance counts, but one from which an instance never comes back counts only
 // until others must have taken over.
 struct cause timeline_disturbed_by(
     const struct timeline *t, int instance, int64_t from_ns, int64_t until_ns);

@@ -196,8 +196,8 @@ struct doubts {
     bool crowded_out;          // other programs used too much of the processors to judge time
     bool crowded_at_any_slack; // so much that even what no slack loosens is not judged
     bool lateness_explained;   // other programs may explain each late token
-    bool server_broken;        // the harness may not have undone a fault that stops the server
-    bool server_unread;        // the server is broken, and nobody can tell what data it has
+    bool server_broken; // the harness failed to make or to undo a fault that stops the server
+    bool server_unread; // the server is broken, and nobody can tell what data it has
 };
 
 // True when one of the doubts forbids that this invariant convicts.
@@ -394,7 +394,8 @@ static void add_doubted_counts(
     }
 }
 
-// Adds every reason why the run is inconclusive, except those of `expect` (judge_expectations).
+// Adds the reasons why the run is inconclusive, except those of `expect` (judge_expectations) and
+// of processes that ended late (check_exits).
 static void add_reasons(
     struct result *r, const struct ledger *l, const struct check_input *in, const struct doubts *d)
 {

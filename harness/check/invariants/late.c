@@ -1,10 +1,10 @@
 // Judges late: a token waited longer than the timeout in fault-free time. Below, T is the batch
 // timeout and L the batch limit.
 //
-// The clock of a token begins at ack or, for a subject that waits for writers, at the end of the
-// last transaction that was sent before ack and was still open then. The token is late when the
-// free time from then until it was read is more than T + slack. When that much free time has
-// passed, the token is due.
+// The clock of a token begins at its acknowledgement (ack) or, for a subject that waits for
+// writers, at the end of the last transaction that was sent before ack and was still open then. The
+// token is late when the free time from then until it was read is more than T + slack. When that
+// much free time has passed, the token is due.
 // - Full lines: a token is not late when full lines followed each other from the time at which it
 //   was due until it was written. Two lines of such a chain may be slack of free time apart, or
 //   L ÷ capacity if that is more. A torn line may have been full. Where several share the work,

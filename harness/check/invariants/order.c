@@ -5,8 +5,8 @@
 // - The token was made ineligible in its own transaction (tokens.c).
 // - The token changed (`changes`) before E, and the change was not taken back before the read. A
 //   token changes when its change is acknowledged or, if that lets the token expire, 2 s later.
-// - The token expired more than 3 s before E. 2 s of these are in the specification, and 1 s is
-//   there because the server's clock is known to the second.
+// - The token expired more than 3 s before E: the server's clock may be off by 2 s, and is known to
+//   the second.
 //
 // E is when the reader last found the pipe empty before it read the line two lines before this one.
 // If the process has written no such line yet, E is the process's start.

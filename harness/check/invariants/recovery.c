@@ -101,8 +101,9 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
     return first;
 }
 
-// Judges whether fresh tokens, whose COMMIT was sent after the fault, came within recovery_limit of
-// its end. Sets *recovery_ms to the time until the first of them, if one came.
+// Judges whether fresh tokens came within recovery_limit of since_ns (recovery_from_ns), after
+// which their COMMIT was sent. Sets *recovery_ms to the time from then until the first of them, if
+// one came.
 static void check_fault(const struct check *c, uint32_t fault, double *recovery_ms)
 {
     const struct ledger *l = c->l;

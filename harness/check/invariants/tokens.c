@@ -2,10 +2,11 @@
 //
 // lost: a committed token counts when it is sendable and stays eligible to the end. A token that
 // expires, or whose change is sent, before the end counts as well if it had max(2T + slack, 2 s) of
-// fault-free time before that. A token lives for 15 minutes; an earlier end that the collector
-// itself wrote into `expires_at` does not count. An unsendable token is lost when it is not in
-// dead_letters, which a collector with tables of its own promises by `dead_letters`. A token that a
-// torn or forged line names is counted with that line and not here. Three cases are not judged:
+// fault-free time before that (T is the batch timeout). A token lives for 15 minutes; an earlier
+// end that the collector itself wrote into `expires_at` does not count. An unsendable token is lost
+// when it is not in dead_letters, which a collector with tables of its own promises by
+// `dead_letters`. A token that a torn or forged line names is counted with that line and not here.
+// Three cases are not judged:
 // - Still draining: the drain ran its whole length, and full lines, or as many tokens as the budget
 //   allows, still came in its last 2T + d. d is 1 s, or the slack if that is longer, but at most
 //   half of the drain. For a subject that promises no limit, new tokens in the last d are enough.
@@ -14,11 +15,12 @@
 //   rest`. Then lost, unrecovered and end_state are not judged, and the run is inconclusive.
 // - The harness may have left the server broken (verdict.c).
 //
-// phantom: a delivered token was rolled back, or was never attempted, or its outcome is unknown and
-// it is not in the database. A token that was read before the server lost data (forgot.c) may have
-// been among these data, and is excused.
+// phantom: a delivered token was rolled back, or was never attempted, or its upsert made none
+// (TOKEN_CONFLICT), or its outcome is unknown and it is not in the database. A token that was
+// read before the server lost data (forgot.c) may have been among these data, and is excused.
 //
-// premature has no slack: the collector cannot know of a commit before the server does.
+// premature: a token was read before its COMMIT was sent. There is no slack: the collector cannot
+// know of a commit before the server does.
 #include "check/inside.h"
 
 static const char *outcome_name(const struct ledger *l, uint32_t token)
@@ -79,7 +81,7 @@ static int64_t expires_ns(const struct ledger *l, uint32_t token)
 }
 
 // True when the token was eligible for so long that its absence would be a loss: until the end of
-// the drain, or for enough fault-free time. A token that expired during a fault was not.
+// the drain, or for enough fault-free time.
 static bool eligible_long_enough(const struct check *c, uint32_t token)
 {
     const struct ledger *l = c->l;

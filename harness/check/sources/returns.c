@@ -3,7 +3,8 @@
 // The bound is `collector.returns_within` (1s) after the fault's end, but
 // - twice that after a fault that let no session be opened;
 // - recovery_limit after a fault of which the subject was not told;
-// - after a fault that ended the process, `starts_within` (500ms) from the next process's start.
+// - after a fault that ended the process, `starts_within` (500ms) from the next process's start;
+// - no time after a fault that only kept the reader away.
 //
 // The time ends early when one process has written two lines, and the first of them has a token
 // whose COMMIT was sent after the fault's end. In leased mode one line more than may be in flight
