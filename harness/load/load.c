@@ -6,8 +6,8 @@
 // closed loop (`rate: max`) everything is due at once, until the phase is over.
 //
 // A dead connection is opened again at once, but its transaction is never sent twice: it may have
-// committed, and a second one would be another token. Its outcome is unknown until the database is
-// asked (ledger/ledger_settle.c).
+// committed, and a second one would be another token. If its COMMIT was sent, its outcome is
+// unknown until the database is asked (ledger/ledger_settle.c).
 //
 // The loop records its own stalls, because a generator that did not get the processor measures
 // itself and not the collector. check/gates.c decides what stalls, lag and unsent inserts mean for
