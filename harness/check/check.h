@@ -84,6 +84,7 @@ struct check_input {
 // Returns the facts that a stored history holds; the result borrows from the history.
 struct check_input check_input_of(const struct history *h);
 
+// Judges the ledger and fills in *r; the owner calls result_fini.
 void check_ledger(struct result *r, const struct ledger *l, const struct check_input *in);
 void result_fini(struct result *r);
 

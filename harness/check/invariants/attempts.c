@@ -12,7 +12,7 @@
 //   dead, but it was sent, or was neither refused nor tried often enough.
 // - The number of an attempt does not follow the one before.
 // - An attempt ended with an answer that no line to which it can belong had.
-// - An attempt was given back although the collector had heard its error.
+// - An attempt was given back or lost although the collector had heard its error.
 // - A line has no attempt.
 #include "check/inside.h"
 

@@ -48,7 +48,8 @@ struct repeats {
 
 // --- lost turns -----------------------------------------------------
 
-// True for a fault of the sessions, the server or the network that may end sessions.
+// True for a fault that stops the subject and may end sessions, unless it hits the process, its
+// reader or its sender.
 static bool ends_sessions(const struct verb *v)
 {
     return v->does == STOPS && v->hits != HITS_PROCESS && v->hits != HITS_READER &&
