@@ -29,8 +29,8 @@ bool block_group_mkdir(const char *path, uid_t uid, gid_t gid, struct err *e)
         return err_set(e, ERR_SYSTEM, "cannot make the folder %.200s: its path is too long", path);
     snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
     mark_as_top(parent);
-    // A new folder goes into the block group that the hash of its name chooses. A random name
-    // therefore chooses another group each time.
+    // ext4 looks for a block group with few folders, and begins where the hash of the new folder's
+    // name says. So a random name mostly leads to another group each time.
     if (!mkdtemp(fresh))
         return err_sys(e, ERR_SYSTEM, "cannot make a folder in %s", parent);
     if (chown(fresh, uid, gid) == 0 && rename(fresh, path) == 0)

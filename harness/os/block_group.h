@@ -3,8 +3,8 @@
 // ext4 puts a new file into the block group of its folder. On the way to a free inode there, it
 // skips, one by one, the inodes of files that were removed within the last 1 to 6 minutes
 // (recently_deleted in Linux's fs/ext4/ialloc.c). A server that ends leaves a thousand of these, so
-// after a few dozen servers it took ten times as long to copy a cluster. A folder made here lies in
-// a group of its own.
+// after a few dozen servers it took ten times as long to copy a cluster. A folder made here mostly
+// lies in another group.
 #pragma once
 
 #include <sys/types.h>

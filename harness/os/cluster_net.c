@@ -82,8 +82,8 @@ void cluster_net_fini(struct cluster_net *n)
     *n = (struct cluster_net)CLUSTER_NET_INIT;
 }
 
-// Drops all IP packets on this device. Address resolution is not IP and passes: without it,
-// connecting would fail at once, and not wait for an answer.
+// Drops all IPv4 packets that come out of the cable at this device. Address resolution is not IP
+// and passes: without it, connecting would soon fail, and not wait for an answer.
 static bool drop_packets(int net, const char *device, struct err *e)
 {
     char rule[100];

@@ -9,7 +9,7 @@
 // nohup, it stays ignored. If CHLD was ignored, it is not any more.
 void interrupt_install(void);
 
-// Returns the signal that came; 0: none.
+// Returns the signal that interrupts; 0: none came, or it only asks for an end (interrupt_defer).
 int interrupt_signal(void);
 
 // After interrupt_defer(true), the first signal only asks for an end: waits go on, and

@@ -12,7 +12,7 @@
 // The hook prerouting sees a packet when it has crossed the cable and has not reached TCP yet, so
 // its sender gets no notice of the loss; for a packet that is dropped on its way out, it would get
 // an error. With priority -300 the filter comes before all others. Address resolution is not IP and
-// passes. Without it connecting would fail at once with "no route to host", which a silent network
+// passes. Without it connecting would soon fail with "no route to host", which a silent network
 // never says.
 #define CHAIN "ip mailproof silence"
 static const char make_filter[] =

@@ -30,7 +30,7 @@ MUST_USE bool netns_make(struct netns *n, struct err *e);
 // Releases both ends. Accepts NETNS_INIT, and a half-made netns after a failed netns_make.
 void netns_fini(struct netns *n);
 
-// From now on every packet that arrives at this end is dropped and counted.
+// From now on every IPv4 packet that arrives at this end is dropped and counted.
 MUST_USE bool netns_silence(const struct netns *n, enum netns_end end, struct err *e);
 
 // Ends the silence, and sets *dropped to the number of packets that were dropped in it.

@@ -7,7 +7,8 @@
 // Finds the absolute path of `name` below the share folder, such as scenarios or migrations.
 MUST_USE bool path_share(char out[PATH_MAX], const char *name, struct err *e);
 
-// Finds a program in the folder of this program's file, e.g. mailroom-collector.
+// Makes the path of a program in the folder of this program's file, e.g. mailroom-collector,
+// whether or not it is there.
 MUST_USE bool path_sibling(char out[PATH_MAX], const char *program, struct err *e);
 
 // Finds a program that only mailproof calls: beside this program's file in the build, in libexec

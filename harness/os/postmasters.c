@@ -104,10 +104,10 @@ static uid_t user_of(pid_t pid)
     return value ? (uid_t)strtoul(value, NULL, 10) : (uid_t)-1;
 }
 
-// Kills a server. It kills the postmaster first, so that no further child starts. The children are
-// the processes that have the postmaster's memory attached. So they are found even if they are
-// stopped and have not noticed its end. Kills only processes of the server's user, because that
-// user can write any pid into a lock file.
+// Kills a server: the postmaster first, so that no further child starts. The children are the
+// processes that have the postmaster's memory attached. So they are found even if they are stopped
+// and have not noticed its end. Kills only processes of the server's user, because that user can
+// write any pid into a lock file.
 static void kill_server(const struct note *n, uid_t owner)
 {
     const struct segments_maker maker = maker_of(n);

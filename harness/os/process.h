@@ -80,6 +80,7 @@ size_t process_thread_children(pid_t pid, const char *tid, pid_t **children);
 // the process is gone.
 pid_t process_inner_pid(pid_t pid);
 
+// True also for a process that has ended and was not reaped yet.
 bool process_alive(pid_t pid);
 
 // Figures of a process, which process_stat reads from /proc. process_stat returns false when the
@@ -95,7 +96,8 @@ struct process_stat {
 
 bool process_stat(pid_t pid, struct process_stat *out);
 
-// Reads a small file under /proc/PID; the text ends with NUL. False when it cannot be read.
+// Reads a small file under /proc/PID; the text ends with NUL. False when it cannot be read or
+// is empty.
 bool process_file(pid_t pid, const char *name, char *text, size_t size);
 
 // Reads /proc/PID/status into `text`. Returns the value of a key such as "Uid", which points into
@@ -106,7 +108,7 @@ const char *process_status(pid_t pid, const char *key, char text[PROCESS_STATUS_
 // Returns how many descriptors the process has open; 0: unknown.
 size_t process_descriptors(pid_t pid);
 
-// Returns the process's anonymous memory (RssAnon), which no other process shares, in kB; 0: not
+// Returns the process's resident memory without files and shared memory (RssAnon), in kB; 0: not
 // visible.
 int64_t process_own_kb(pid_t pid);
 

@@ -15,9 +15,9 @@ struct ticker {
     void *arg;
 };
 
-// Calls `tick` at once and then every period. After a call that takes longer than a period, the
-// next call follows at once, and missed calls are not made up for. The ticker must keep its address
-// while the thread runs.
+// Calls `tick` at once and then every period; due_ns is when the call was due. After a call that
+// takes longer than a period, the next call follows at once, and missed calls are not made up for.
+// The ticker must keep its address while the thread runs.
 bool ticker_start(struct ticker *t, int64_t period_ns, void (*tick)(void *arg, int64_t due_ns),
     void *arg, struct err *e) MUST_USE;
 
@@ -27,7 +27,7 @@ bool ticker_stop(struct ticker *t);
 
 // --- stalls.c ----------------------------------------------------------------------
 //
-// Records when a loop of the harness stood still because it woke late or one of its turns took
+// Records when a loop of the harness stood still because it woke late or one of its rounds took
 // long. The caller measures the times.
 
 // A loop that stands still for less than this is at work and not stalled.

@@ -1,9 +1,9 @@
 // The temporary folder of one server.
 //
 // It belongs to mailproof's user, and nobody else may write to it: the notes, logs and disks in it
-// are mailproof's. The server's user owns two kinds of folders in it, which other users cannot
-// reach: `server`, for sockets and whatever else the server's programs make, and the data
-// directory. Only with --as may others pass through `server`, to its socket.
+// are mailproof's. In it, the server's user owns the data directories and the folders for sockets
+// and whatever else the server's programs make: `server` and, with Patroni, `proxy`. Other users
+// cannot reach these. Only with --as may they pass through one of the two, to its socket.
 //
 // The folder is locked (flock on the folder itself) for as long as its mailproof lives. So a folder
 // whose lock is free belongs to a mailproof that was killed. The next run ends the servers that may
@@ -40,5 +40,6 @@ void workdir_remove(struct workdir *w);
 // Releases the folder without removing it (--keep), and marks it, so that no later run removes it.
 void workdir_keep(struct workdir *w);
 
-// Removes a folder and everything below it; follows no links. Returns false when something is left.
+// Removes a folder and everything below it; follows no links. Returns false when something is left,
+// or when there was no such folder.
 bool workdir_remove_tree(const char *path);
