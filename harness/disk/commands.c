@@ -43,8 +43,8 @@ static bool settle_cache(
     return answer_counts(d, numbers, answer, size, e);
 }
 
-// Carries out "lie": from now on, flushes are answered and not carried out. Writes leave the cache
-// only when it has no room for them.
+// Carries out "lie": from now on, flushes are answered and not carried out. The cache still evicts
+// the writes for which it has no room.
 static bool ignore_flushes(
     struct device *d, const uint64_t *numbers, char *answer, size_t size, struct err *e)
 {
