@@ -276,9 +276,8 @@ static void undo_order(struct console *c, enum order_id id, bool drop)
     say_event(c, "%s is over", orders[id].name);
 }
 
-// Undoes all orders that are at work, and a cut that waits. With `drop`, the bytes that were held
-// back are dropped, by resetting all connections. Says so even if there was nothing to undo,
-// because a program at the control socket waits for a line.
+// Undoes all orders that are at work, and a cut that waits; `drop` as in undo_order. Says "healed"
+// even if there was nothing to undo, because a program at the control socket waits for a line.
 static void undo_all_orders(struct console *c, bool drop)
 {
     for (size_t i = 0; i < ORDER_COUNT; i++) {

@@ -28,7 +28,7 @@ struct order {
     int64_t by_ns, jitter_ns;       // delay: how much later bytes pass; slice: by_ns is the pause
     double rate;                    // throttle: bytes per second
     int64_t bytes;                  // limit-data, slice
-    bool drop;                      // heal: reset all connections, so that withheld bytes are lost
+    bool drop;                      // heal: what is withheld is lost, with all connections
     enum fault_direction direction; // half-open
     enum cut_side side;             // cut-at, as are n, message and kind
     int n;                          // which of these messages is meant, counted from 1
@@ -51,7 +51,7 @@ struct console {
     struct order cut;             // the cut that was ordered and not reached yet
     bool cutting;                 // `cut` waits for its message
     bool warned; // it was reported that an encrypted connection may hide the message of `cut`
-    struct order half_open;
+    struct order half_open; // the last half-open; counts while undo_ns says that it is at work
 };
 
 // Does what console_tick does, then carries out an order. Ignores ORDER_QUIT, which the caller must
@@ -111,7 +111,8 @@ struct script {
     size_t count, next;        // next: the first line that is not carried out yet
 };
 
-// Parses the text of a script. ERR_USAGE names the line that is wrong.
+// Parses the text of a script. ERR_USAGE names the line that is wrong. Call script_fini even after
+// a failure.
 MUST_USE bool script_parse(struct script *s, const char *text, struct err *e);
 // Parses the script in a file.
 MUST_USE bool script_read(struct script *s, const char *path, struct err *e);
