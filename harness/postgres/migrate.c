@@ -14,14 +14,14 @@ PGconn *migrate_admin(const struct server *s, struct err *e)
     return provider_connect(s, s->superuser, s->database, e);
 }
 
-// Waits until all members of a cluster have what was created, because a client that meets a member
-// without its database or role gives up.
+// If clients may meet any member of a cluster, waits until each has what was created, because a
+// client that meets a member without its database or role gives up.
 static bool await_members(const struct server *s, struct err *e)
 {
     return !s->provider->spread || s->provider->spread(s, e);
 }
 
-// Creates the run's database, and waits until each member of a cluster has it.
+// Creates the run's database, and waits for the members as await_members does.
 static bool create_database(const struct server *s, struct err *e)
 {
     PGconn *conn FREED_BY(sql_finish) = provider_connect(s, s->superuser, "postgres", e);

@@ -27,7 +27,8 @@ MUST_USE bool migrate_exists(int last, struct err *e);
 // In the reference layout, the collector's role joins the group mailroom_collector, if a migration
 // has given that group its rights. Otherwise the collector's role gets all rights on the schema,
 // its tables and its sequences. With ANNOUNCE_BELL, producers announce a token only while a
-// collector holds the bell. Returns when each member of a cluster has all that was created.
+// collector holds the bell. If clients may meet any member of a cluster, returns when each has all
+// that was created.
 MUST_USE bool migrate_database(
     const struct server *s, int last, enum layout layout, enum announce announce, struct err *e);
 

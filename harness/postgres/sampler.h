@@ -8,7 +8,8 @@
 #include "os/usage.h"
 #include "postgres/presence.h"
 
-// One sample. Counters count from the server's first start; a crash sets some of them back.
+// One sample. Of the server's counters only the differences between samples mean something; a crash
+// sets some of them back.
 struct sample {
     int64_t at_ns;
     bool up; // the server answered; if not, the server's own figures are not known
@@ -21,7 +22,7 @@ struct sample {
     double server_fds;    // number of open descriptors of the server's processes; 0: not visible
     double shm_bytes;     // the server's shared memory; 0: not visible
     double database_bytes;
-    double backends_kb; // memory of the collector's backends that no other process shares
+    double backends_kb; // memory of the collector's backends, without files and shared memory
     double harness_kb;  // resident memory of this process
 };
 

@@ -127,7 +127,8 @@ bool target_conninfo(const struct target *t, const char *user, const char *dbnam
 
     for (PQconninfoOption *o = t->options; o->keyword; o++) {
         // Role, password and database are set below, and libpq has read the files of service and
-        // passfile into t->options already. Hosts, ports, TLS and the rest stay.
+        // passfile into t->options already. Our clients name themselves, and none replicates.
+        // Hosts, ports, TLS and the rest stay.
         bool stays = true;
         for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
             stays = stays && strcmp(left_out[i], o->keyword) != 0;

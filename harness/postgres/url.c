@@ -17,7 +17,7 @@ struct url {
     char dbname[64];
     char shared[64]; // those roles of MIGRATE_SHARED that did not exist before the run or that an
                      // earlier run has made, as ", a, b"; removed at the end
-    bool open;       // true: our database and roles are on the server and must be removed
+    bool open;       // true: our database and roles may be on the server and must be removed
     bool kept;
 };
 

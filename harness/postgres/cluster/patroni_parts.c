@@ -11,8 +11,8 @@
 #include "os/process.h"
 #include "postgres/cluster/rest.h"
 
-// The whole environment of the programs. Variables of the user such as PATRONI_…, ETCD_… and PG…
-// would change what they do.
+// With LC_ALL and HOME this is the whole environment of the programs. Variables of the user such as
+// PATRONI_…, ETCD_… and PG… would change what they do.
 #define PATH_OF_PARTS "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 static const int64_t kill_limit_ns = 30 * NS_PER_S;

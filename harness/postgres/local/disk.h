@@ -96,8 +96,8 @@ bool disk_is_read_only(const struct disk *d);
 // canary that the cut took effect, and writes the evidence.
 //
 // A file system should survive power cuts, but mounting ext4 writes a superblock of two sectors in
-// place. So a file system that cannot be mounted is repaired if the disk is not honest, or if the
-// cut may have torn that write; otherwise disk_mount fails.
+// place. So after a cut, a file system that cannot be mounted is repaired if the disk is not
+// honest, or if the cut may have torn that write; otherwise disk_mount fails.
 MUST_USE bool disk_unmount(struct disk *d, struct err *e);
 MUST_USE bool disk_mount(struct disk *d, struct err *e);
 

@@ -256,8 +256,8 @@ static bool wait_local_ready(struct server *s, struct err *e)
     return true;
 }
 
-// Removes the lock files that a killed server has left. If they stayed, a process that now has the
-// pid in them would keep the server from starting.
+// Removes the lock files and the socket that a killed server has left. If the lock files stayed, a
+// process that now has the pid in them would keep the server from starting.
 static void remove_stale_locks(const struct local *l)
 {
     static const char *const ends[] = {".lock", ""};

@@ -17,7 +17,7 @@ static bool must_be_started(struct local *l)
     return !l->postmaster || disk_is_read_only(&l->disk);
 }
 
-// Kills what is left of the server, mounts the disk anew, and starts the server.
+// Kills the server if it still runs, mounts the disk anew, and starts the server.
 static bool start_anew(struct server *s, struct err *e)
 {
     struct local *l = s->state;
