@@ -6,8 +6,9 @@
 // cannot reach these. Only with --as may they pass through one of the two, to its socket.
 //
 // The folder is locked (flock on the folder itself) for as long as its mailproof lives. So a folder
-// whose lock is free belongs to a mailproof that was killed. The next run ends the servers that may
-// still run in such a folder (postmasters.h), and removes their shared memory and the folder.
+// whose lock is free, and that is not marked as kept, belongs to a mailproof that was killed. The
+// next run ends the servers that may still run in such a folder (postmasters.h), and removes their
+// shared memory and the folder.
 #pragma once
 
 #include <sys/types.h>
