@@ -73,5 +73,5 @@ void mock_sender_abandon(const struct mock_sender *s, struct subject_log *log);
 bool mock_sender_say(
     struct mock_sender *s, struct subject_log *log, enum sender_mood mood, int64_t now_ns);
 
-// Returns when mock_sender_say must be called next; CLOCK_NEVER: no answer is to come.
+// Returns when mock_sender_say must be called next; CLOCK_NEVER: no answer is to come in this mood.
 int64_t mock_sender_next_ns(const struct mock_sender *s, enum sender_mood mood);

@@ -108,7 +108,7 @@ static void carry_process(struct subject *s, struct instance *in, struct fresh *
     f->processes[*count] = *p;
     f->processes[*count].lines = 0;
     // cpu_ms counts from the start of the process, so what earlier logs have is subtracted. 0: the
-    // sample could not be read.
+    // sample could not be read, or the process has used no time yet.
     if (sample->cpu_ms > 0) {
         double cpu_s = (double)sample->cpu_ms / 1e3;
         p->cpu_s = cpu_s - in->cpu_before_s;

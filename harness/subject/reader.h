@@ -16,7 +16,7 @@ struct reader {
                       // is the first segment
     bool jobs;        // the lines are "got N ATTEMPT" and "done N", from a queue's consumer
     uint64_t tokens;  // number of tokens in whole lines
-    uint64_t torn;    // number of lines that cannot be parsed
+    uint64_t torn;    // number of lines that are LINE_TORN
     _Atomic int64_t *seen_ns; // for each planned token, when it was first read; 0: not yet; other
                               // threads read this, too
     size_t seen_count;

@@ -79,7 +79,8 @@ enum delivery_flags {
 
 struct delivery {
     uint64_t fingerprint; // decode_fingerprint of its fields
-    uint32_t token;       // number of the token in the plan, by login and code; or TOKEN_UNKNOWN
+    uint32_t token;       // number of the token in the plan, by login (or address) and code; or
+                          // TOKEN_UNKNOWN
     uint32_t line;
     uint32_t flags;
     uint16_t marks;     // decode_marks of its fields
@@ -201,16 +202,17 @@ bool subject_answered(struct subject *s);
 
 // Closes the output of an instance, or with -1 of all: stops the process, reads its pipe empty,
 // closes the pipe, lets the process continue. If the process then ends with exit code 74 (its
-// output failed), its end counts as asked for. Writes the pids to `pids` and returns how many
-// outputs were closed. An instance that has no process at the moment is left out.
+// output failed), its end counts as asked for. Writes the pids to `pids`. Returns how many of these
+// outputs were closed in time; one whose process ended meanwhile counts, too. An instance is left
+// out while it has no process, or when its output is closed already.
 size_t subject_close_reader(struct subject *s, int instance, pid_t *pids);
 
 // True when none of these processes is left: each has ended and was reaped, and its process group
 // was killed.
 bool subject_ended(struct subject *s, const pid_t *pids, size_t count);
 
-// True when the harness itself could not start a collector or keep its output. The run then proves
-// nothing. The reason is in e; ERR_USAGE when the command names no program.
+// True when the harness itself could not start a collector. The run then proves nothing. The reason
+// is in e; ERR_USAGE when the command names no program.
 bool subject_failed(struct subject *s, struct err *e);
 
 // True when the collector did something that ends the run: it ended too often without a line, it
@@ -218,15 +220,17 @@ bool subject_failed(struct subject *s, struct err *e);
 // reason is in e, which may be NULL.
 bool subject_gave_up(struct subject *s, struct err *e);
 
-// Returns how many tokens were read so far in whole lines; the progress line shows the number.
+// Returns how many tokens of the present log were read so far in whole lines; the progress line
+// shows the number.
 uint64_t subject_tokens(struct subject *s);
 
-// Returns how many tokens were read so far in whole lines of an instance, or with -1 of all.
+// Returns how many tokens were read so far, in all logs, in whole lines of an instance, or with -1
+// of all.
 uint64_t subject_tokens_of(struct subject *s, int instance);
 
 // Returns when a planned token was first read in a whole line with a good signature
-// (CLOCK_MONOTONIC); 0: not yet. The drain uses this to end early, as soon as all expected tokens
-// were seen.
+// (CLOCK_MONOTONIC); 0: not yet, or the queue must deliver the job again. The drain uses this to
+// end early, as soon as all expected tokens were seen.
 int64_t subject_seen_ns(struct subject *s, uint32_t token);
 
 // What a new log begins with. An instance's collector-<instance>.log moves from old_dir to log_dir
