@@ -44,7 +44,8 @@ static bool acts_in_markdown(const char *text, const char *at)
         return strchr("#+-=", *at) != NULL;
     if (at == text + strspn(text, "0123456789"))
         return *at == '.' || *at == ')';
-    // Without this backslash GitHub makes a link of a bare address, and shows other ones in it.
+    // Without this backslash GitHub makes a link of a bare address, and shows the other backslashes
+    // that are in it.
     return strncmp(at, "://", 3) == 0 ||
            (*at == '.' && at - text >= 3 && strncasecmp(at - 3, "www", 3) == 0);
 }

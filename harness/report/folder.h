@@ -20,7 +20,7 @@ void folder_stamp(char stamp[FOLDER_STAMP_LEN]);
 MUST_USE bool folder_make(
     struct folder *f, const struct scenario *s, const char *out, struct err *e);
 
-// Opens a folder that exists. A link such as `latest` is followed.
+// Opens a folder, without a check that it exists. A link such as `latest` is followed.
 MUST_USE bool folder_open(struct folder *f, const char *path, struct err *e);
 
 // Writes the path of `name`, a file that every result has, to `out`. ERR_USAGE: `dir` does not have

@@ -7,7 +7,7 @@
 
 struct forecast {
     size_t runs;
-    int64_t ns;    // time of all runs, one after another
+    int64_t ns;    // time until all runs are over
     int64_t kept;  // bytes of all results
     int64_t disk;  // bytes that the largest run needs while it goes on; 0: none on this machine
     bool together; // true: `disk` is what all runs need together, because they share a server

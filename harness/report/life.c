@@ -34,8 +34,8 @@ void life_delivery(const struct ledger *l, const struct delivery *d, char *out, 
         d->flags & DELIVERY_NAMED ? ", only named" : "");
 }
 
-// Writes the token's name as its sender gives it in an answer. "12.3" is the third token of the
-// twelfth line since the process began.
+// Writes the token's name as in the sender's answers of leased mode. "12.3" is the third token of
+// the twelfth line since the process began.
 static void name_text(const struct ledger *l, const struct delivery *d, char *out, size_t size)
 {
     const struct line_record *lines = l->log->lines;
@@ -48,7 +48,7 @@ static void name_text(const struct ledger *l, const struct delivery *d, char *ou
         (size_t)(d - l->log->deliveries) - lines[d->line].first_delivery + 1);
 }
 
-// For leased mode: tells which line carried the token, and what the harness answered as its sender.
+// For a delivery with a reply: tells which line carried the token, and what the harness answered.
 static void tell_attempt(const struct ledger *l, const struct delivery *d, unsigned attempt,
     life_tell *tell, void *context)
 {
@@ -113,7 +113,8 @@ static size_t tell_faults(
     return began_too_late;
 }
 
-// Tells the steps of the insert, the faults and the deliveries, each in the order of their times.
+// Tells the steps of the insert, then the faults, then the deliveries; life_each sorts them by
+// time.
 static void tell_all(const struct ledger *l, uint32_t token, life_tell *tell, void *context)
 {
     const struct txn_record *txn = ledger_txn(l, token);

@@ -10,8 +10,8 @@ struct met {
 };
 
 // Returns the time in which a fault can explain the token: from a second before its life begins to
-// its last delivery or answer. For an overdue token it ends later by the batch timeout and 2 s,
-// without the time under faults; at the latest at the end of the drain.
+// its last delivery or answer. For an overdue token it ends later by the batch timeout and 2 s, in
+// which the time under faults does not count; at the latest at the end of the drain.
 struct met met_of(const struct ledger *l, uint32_t token);
 
 // True when the fault was active between m->from_ns and m->until_ns.

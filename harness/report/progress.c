@@ -47,7 +47,7 @@ static void make_parts(struct progress_parts *parts, const struct progress *p)
         snprintf(parts->text[FAULTS], size, "  faults %zu/%zu", p->faults, p->faults_planned);
 }
 
-// Appends the parts that fit into `room` columns. If not all do, the bar goes first, because the
+// Appends the parts that fit into `room` columns. If not all do, the bar is left out, because the
 // other parts tell more. No part is cut: a number that is cut off would read as another number.
 static void append_parts(const struct progress_parts *parts, size_t room, struct buf *out)
 {

@@ -28,8 +28,8 @@ static bool append_observed(const struct report *r, struct buf *out, struct err 
     return observed_write(r->observed, r->promises, r->ledger->start_ns, out, e);
 }
 
-// The files of a result folder, in the order in which they are written. result.json is the last, so
-// a folder with a result.json has all the other files.
+// The files that report_write writes, in their order. result.json is the last, so a folder with a
+// result.json has the others, too.
 struct file {
     const char *name;
     write_function *write;

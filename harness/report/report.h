@@ -36,7 +36,8 @@ struct report {
 // place to go on from: set it to 0 before the first call.
 const struct quoted *report_broken_promise(const struct report *r, size_t *at);
 
-// Writes every file of the result folder, result.json last.
+// Writes the report's files into the result folder, result.json last. Others write scenario,
+// history and logs.
 MUST_USE bool report_write(const struct report *r, struct err *e);
 
 // Appends the command that repeats the run, quoted for a shell. For a server that the user had

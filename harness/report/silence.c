@@ -1,7 +1,8 @@
 // A silent collector is one that wrote no line at all, or none after some time though tokens went
-// on being committed. The first line of its log that points to a known cause tells why, or else how
-// its processes ended. A reader also gets the log's commonest line and its last ones. Numbers in
-// lines are ignored there, because they are mostly times, process numbers and ports.
+// on being committed. The cause is taken from the first line of its log that points to a known
+// one, or else from how its processes ended. A reader also gets the log's commonest line and its
+// last ones. Numbers in lines are ignored there, because they are mostly times, process numbers and
+// ports.
 #include "report/silence.h"
 
 #include <ctype.h>

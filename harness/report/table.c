@@ -96,7 +96,7 @@ static void print_count(FILE *out, double count, const char *one, const char *ma
 static void print_collector(const struct report *r, FILE *out)
 {
     fprintf(out, "  %-11s ", suited_word(r, "collector", "consumer"));
-    // A queue writes no lines, so it has no batches.
+    // Each line of a queue's consumer has one job, so there are no batches to count.
     if (!scenario_is_queue(r->scenario))
         print_count(out, figure_in(r, METRIC_COLLECTOR_BATCHES), "batch", "batches");
     print_count(out, figure_in(r, METRIC_COLLECTOR_DEATHS), "death", "deaths");

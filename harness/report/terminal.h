@@ -6,7 +6,7 @@
 // True when the stream is a terminal that understands cursor movements.
 bool terminal_is(int fd);
 
-// True on a terminal, unless NO_COLOR is set.
+// True on a terminal, unless NO_COLOR is set and not empty.
 bool terminal_colours(int fd);
 
 // Returns the window's size; 80 × 24 when the terminal does not say.

@@ -1,5 +1,5 @@
-// Writes result.json and env.json. Other programs rely on the names, so every key exists in every
-// run, and a figure that was not measured is null.
+// Writes result.json and env.json. Other programs rely on the names, so every key at the top exists
+// in every run, and a figure that was not measured is null.
 #include "report/report.h"
 
 #include <math.h>

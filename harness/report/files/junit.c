@@ -90,8 +90,8 @@ static void expectation_case(const struct report *r, struct buf *out, size_t i)
     trouble_case(r, &c, NULL, 0, out);
 }
 
-// True when only the subject is to blame for the early end of the run: it could not be kept
-// running. The run is then violated, even if no invariant is broken.
+// True when the run is violated and the harness gave the subject up. That alone makes a run
+// violated, even if no invariant is broken, unless the plan or a broken server explains it.
 static bool was_given_up(const struct report *r)
 {
     return r->input->gave_up && r->result->verdict == VERDICT_VIOLATED;

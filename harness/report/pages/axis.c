@@ -74,8 +74,8 @@ static size_t logarithmic_ticks(const struct axis *a, double ticks[AXIS_TICKS_MA
     return count;
 }
 
-// Writes the multiples of a step as ticks. The step is 1, 2 or 5 times a power of ten, and about a
-// fifth of the width. Returns how many there are.
+// Writes the multiples of a step as ticks. The step is 1, 2 or 5 times a power of ten, and a fifth
+// to a half of the width. Returns how many there are.
 static size_t linear_ticks(const struct axis *a, double ticks[AXIS_TICKS_MAX])
 {
     double fifth = (a->high - a->low) / 5, power = pow(10, floor(log10(fifth)));

@@ -2,8 +2,8 @@
 // faults.
 //
 // The states say what was seen, and not what the verdict makes of it: an invariant may excuse a
-// token that came late. So the number of tokens in a state is shown only if it equals the
-// invariant's count.
+// token that came late. So glance_groups tells the number of tokens in a state only if it
+// equals the invariant's count.
 #pragma once
 
 #include <jansson.h>
@@ -11,11 +11,13 @@
 #include "report/report.h"
 
 enum glance_state {
-    GLANCE_NONE,      // nothing had to come: not committed, not eligible or not sendable
+    // Nothing had to come (not committed, not eligible or not sendable), or a torn line or a forged
+    // delivery names the token.
+    GLANCE_NONE,
     GLANCE_DELIVERED, // delivered once, within batch timeout and slack
     GLANCE_LATE,      // delivered once, but later
     GLANCE_TWICE,     // delivered more than once
-    GLANCE_MISSING,   // never delivered
+    GLANCE_MISSING,   // had to come, and was never delivered
     GLANCE_STATES
 };
 

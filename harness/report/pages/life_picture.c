@@ -166,7 +166,7 @@ static void draw_faults(struct picture *p)
     }
 }
 
-// Draws about six round times, in milliseconds since the token's life began.
+// Draws a few round times, in milliseconds since the token's life began.
 static void draw_axis(struct picture *p, uint32_t token)
 {
     const int64_t zero_ns = ledger_begin_ns(p->l, token);
