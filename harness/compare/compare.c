@@ -56,8 +56,8 @@ bool compare_broke_more_than_timing(const struct stored *run)
 {
     const enum metric_id worst = compare_worst(run);
 
-    // Without any broken invariant, the run missed an expectation of its scenario, or its collector
-    // could not be kept running.
+    // A violated run without any broken invariant missed an expectation of its scenario, or its
+    // collector could not be kept running.
     return worst == METRIC_COUNT ? run->verdict == VERDICT_VIOLATED : !is_timing(worst);
 }
 

@@ -150,15 +150,16 @@ MUST_USE bool setup_check(const struct side *base, const struct side *new, struc
 // and mailproof's version of each side's first run, which stands for the others.
 void setup_notes(struct comparison *c);
 
-// Appends the first few keys that differ between two resolved scenarios, such as "load.0.rate:
-// 200/s in base, 300/s in new", and returns how many differ. Pure.
+// Appends the first few keys that differ between two resolved scenarios and may not, such as
+// "load.0.rate: 200/s in base, 300/s in new", and returns how many there are. Pure.
 size_t setup_differences(
     const char *base, size_t base_len, const char *new, size_t new_len, struct buf *out);
 
 // --- stored runs by their folders ----------------------------------------------------
 
 // Adds every run at or below `path`: a result folder, the `latest` link to one, or folders of
-// results at any depth. An interrupted run is only counted. ERR_USAGE when there is no result.
+// results, down to GATHER_LEVELS (report/gather.h). An interrupted run is only counted. ERR_USAGE
+// when there is no result.
 MUST_USE bool collect_runs(struct side *s, const char *path, struct err *e);
 
 // Adds those runs of `all` that are of one scenario.

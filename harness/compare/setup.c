@@ -240,7 +240,7 @@ void setup_notes(struct comparison *c)
     put_seeds(c->base, a, sizeof a);
     put_seeds(c->new, b, sizeof b);
     note_difference(c, "seeds", a, b);
-    // Without a readable env.json on both sides, no difference is known.
+    // Without a readable env.json on both sides, no further difference is known.
     if (c->base->count == 0 || c->new->count == 0 ||
         !environment_read(&base, c->base->runs[0].folder, &unread) ||
         !environment_read(&new, c->new->runs[0].folder, &unread))
