@@ -1,6 +1,6 @@
 // From events to a scenario and a history.
 //
-// Most kinds need no code of their own: the event holds the record, and build_event completes it
+// Some kinds need no code of their own: the event holds the record, and build_event completes it
 // and appends it to the array that the table names. The functions before build_event do what is
 // more than a record: they add the transactions, changes and faults to the plan as well, add the
 // deliveries of a line, and change the ledger by rows.

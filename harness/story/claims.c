@@ -1,8 +1,8 @@
 // The claims of a story: what the checks must find in it.
 //
 // Claims are no events. They have a small grammar of their own, with commas and brackets, so that
-// they look like a line of a report: "late 1, judged late 3 of 5 (fault 2)". An invariant that no
-// claim names must hold, so that a story also shows what its author did not expect.
+// they look like a line of a report: "late 1, judged late 3 of 5 (fault 2)". An invariant whose
+// number no claim gives must hold, so that a story also shows what its author did not expect.
 #include <ctype.h>
 #include <math.h>
 
@@ -226,7 +226,7 @@ bool story_holds(const struct story *t, const struct result *r, struct buf *out)
         verdict = verdict || c->what == CLAIM_VERDICT;
         all = (claim_holds(c, r, &e) || append_difference(out, &e)) && all;
     }
-    // An invariant that the story does not name must not be broken.
+    // An invariant whose number no claim gives must not be broken.
     for (enum metric_id id = 0; id < METRIC_COUNT; id++) {
         if (!r->broken[id] || named[id])
             continue;

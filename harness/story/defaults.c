@@ -5,8 +5,8 @@
 // (event_complete), and the writer leaves out what the reader would fill in (event_drop_defaults).
 #include "story/event.h"
 
-// Fills in the defaults of a line. `by` is the only process that lived when the line was read;
-// where none or several lived, it has no default.
+// Fills in the defaults of a line. `by` is the story's only process or, of several, the only one
+// that lived when the line was read; otherwise it has no default.
 static void complete_line(struct event *e, const struct subject_log *log)
 {
     size_t alive = 0, by = 0;
@@ -150,7 +150,7 @@ void default_rows(struct ledger_token *tokens, const struct history *h, const bo
 
     for (uint32_t t = 0; t < h->plan.token_count; t++) {
         bool committed = ledger_committed(&h->ledger, t);
-        tokens[t].expires_at_s = 900; // every token lives for 15 minutes
+        tokens[t].expires_at_s = 900; // 15 minutes, the life of a token, from the load's beginning
         tokens[t].row = (uint16_t)row_inserted(h->plan.kinds[t]);
         tokens[t].flags |= committed ? TOKEN_PRESENT : 0;
         if (token_kind_unsendable(h->plan.kinds[t]) && committed)

@@ -31,7 +31,7 @@ enum event_kind {
     EVENT_LIKE,
     EVENT_REPEAT,
     EVENT_LOAD,
-    EVENT_TOKEN, // after this kind, the ledger is made; all kinds below need it
+    EVENT_TOKEN, // after this kind, the ledger is made; kinds below may use it
     EVENT_RUN,
     EVENT_PROCESS,
     EVENT_CHANGE,
@@ -109,7 +109,7 @@ struct event {
     uint32_t first, last;
     uint32_t items;   // of a line: how many EVENT_ITEM follow it in the array of events
     uint64_t given;   // the words that the event has, a bit for each
-    const char *text; // a setting, a fault's map, a reason; the story owns it
+    const char *text; // a setting, another story, a fault's map, a reason; not owned
     union {
         char record[512]; // the record, whatever its kind
         struct {
@@ -359,7 +359,8 @@ void write_pick(struct writer *w);
 // True when a fault is written: one that may excuse what comes within the part.
 bool write_keeps_fault(const struct writer *w, const struct fault_record *f);
 
-// Writes the settings that differ from those with which every story begins.
+// Writes the settings that differ from those with which every story begins; with `explain`, also
+// those that do not differ.
 MUST_USE bool write_scenario(const struct writer *w);
 
 // Writes the records of a kind, one event each.

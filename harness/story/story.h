@@ -40,17 +40,17 @@ void story_fini(struct story *t);
 // True for the path of a story: it ends with .story.
 bool story_is_path(const char *path);
 
-// Compares the claims with the result. If there are claims, each invariant that none of them names
-// must hold. If none is about the verdict, that must be VERDICT_VIOLATED when a claim says that an
-// invariant is broken, and otherwise VERDICT_PASS. Appends a line for each claim that does not
-// hold, and returns true when all do.
+// Compares the claims with the result. If there are claims, each invariant whose number none of
+// them gives must hold. If none is about the verdict, that must be VERDICT_VIOLATED when a claim
+// says that an invariant is broken, and otherwise VERDICT_PASS. Appends a line for each claim that
+// does not hold, and returns true when all do.
 bool story_holds(const struct story *t, const struct result *r, struct buf *differs);
 
 // The part of a history that is written: a span of time, and what belongs to its tokens.
 struct part {
     int64_t from_ns, until_ns; // on the run's clock
     uint32_t token;            // the token whose neighbourhood it is
-    int64_t slack_ns;          // the slack that was measured
+    int64_t slack_ns;          // the slack of the whole run
     uint32_t number;           // the token's number in the text; story_write fills it in
 };
 
@@ -61,11 +61,12 @@ struct part {
 MUST_USE bool story_write(const struct scenario *s, const struct history *h, struct part *part,
     bool explain, struct buf *out);
 
-// Appends the claims that hold for a result.
+// Appends claims that hold for a result: the broken invariants, and the verdict where these do not
+// imply it.
 void story_write_claims(const struct result *r, struct buf *out);
 
-// Appends the smallest neighbourhood of a token in which the token breaks the same invariants as in
-// the whole history. Fails with ERR_USAGE when no story can hold it, or when no finding names the
-// token.
+// Replaces the text in `out` by the first of ever larger neighbourhoods of a token in which at
+// least the same invariants name the token as in the whole history. Fails with ERR_USAGE when no
+// story can hold it, or when none names the token so.
 MUST_USE bool story_of_token(const struct scenario *s, const struct history *h,
     const struct result *whole, uint32_t token, struct buf *out, struct err *e);

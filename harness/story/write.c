@@ -13,7 +13,7 @@
 // --- events ---------------------------------------------------------------------------------
 
 // Returns the time by which an event is sorted in the text. What holds for the whole run comes
-// first, what was measured comes last.
+// first, what was measured or stands in the tables comes last.
 static int64_t write_sort_key(const struct event *event)
 {
     switch (event->kind) {
