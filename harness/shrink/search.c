@@ -1,8 +1,8 @@
 #include "shrink/search.h"
 
 static const int tries_max = 3;         // most tries of a candidate that does not fail
-static const size_t steps_back_max = 3; // most steps back to larger sketches, once a sketch has
-                                        // failed again
+static const size_t steps_back_max = 3; // most steps back from the smallest sketch, once a sketch
+                                        // has failed again
 
 void search_init(struct search *s, const struct whole *w, const struct oracle *oracle)
 {

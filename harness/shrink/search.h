@@ -128,8 +128,8 @@ void search_init(struct search *s, const struct whole *w, const struct oracle *o
 // Frees a search; accepts a zeroed struct.
 void search_fini(struct search *s);
 
-// Returns the best sketch, the smallest so far that failed. This is the whole if nothing could be
-// left out.
+// Returns the best sketch: the smallest so far that failed or, after search_confirm, the one that
+// it chose. This is the whole if nothing could be left out.
 const struct sketch *search_best(const struct search *s);
 
 // Searches until nothing smaller fails or the oracle stops the search.
@@ -137,16 +137,16 @@ void search_run(struct search *s);
 
 // Tries the best sketch another `times` times. If it does not fail each time, tries the larger
 // sketches before it in the same way, and the one that fails most often becomes the best. Once some
-// sketch has failed again, only a few larger ones are tried. If none fails again, the smallest
-// stays the best, and its one failure during the search is counted in the result, too. Tries
-// nothing when no sketch smaller than the whole was found.
+// sketch has failed again, goes back only a few steps from the smallest. If none fails again, the
+// smallest stays the best, and its one failure during the search is counted in the result, too.
+// Tries nothing when no sketch smaller than the whole was found.
 struct confirmation search_confirm(struct search *s, int times);
 
 // --- shared by search.c and moves.c ----------------------------------------------
 
 // Tries a candidate, and owns it from now on. True when it fails, which is what the search looks
-// for; it is then the best sketch. False without a trial when it equals the best one, or when the
-// search has stopped.
+// for; it is then the best sketch. False without a trial when it equals the best one, has used up
+// its tries, or when the search has stopped.
 bool search_attempt(struct search *s, struct sketch *candidate);
 
 // moves.c: each tries to take something away from the best sketch. A smaller one that still fails

@@ -18,7 +18,7 @@ struct shrinking {
     const struct options *options;
     const char *folder;    // the result folder of the violated run
     char path[PATH_MAX];   // path of that run's scenario.yaml
-    char out[PATH_MAX];    // results/shrink/<UTC time>
+    char out[PATH_MAX];    // the folder for the runs: <--out>/shrink/<UTC time>
     char output[PATH_MAX]; // path of the small scenario
     char name[80];         // name of the small scenario: the output's file name without .yaml
     struct overrides sets;
@@ -39,8 +39,8 @@ struct shrinking {
     size_t failed_count;
 };
 
-// Reads the result folder that the options name, and prepares the search. ERR_USAGE when the run
-// broke no invariant. Call shrinking_fini also on failure.
+// Fills in a zeroed struct: reads the result folder that the options name, and prepares the search.
+// ERR_USAGE when the run broke no invariant. Call shrinking_fini also on failure.
 MUST_USE bool shrinking_init(struct shrinking *h, const struct options *o, struct err *e);
 void shrinking_fini(struct shrinking *h);
 
