@@ -272,8 +272,8 @@ static int64_t write_for(struct drawing *d, struct rng *rng, const struct verb *
         return 0;
     if (!drawn)
         draw_option(rng, draw_row("faults.N.for")->options, value, sizeof value);
-    // Some faults have no effect unless they last a while, such as one that keeps the processors
-    // busy.
+    // Some faults have no effect unless they last a while, such as one that must first fill the
+    // disk.
     int64_t for_ns = clock_max(duration_ns(value), verb->explore_least_ns);
     buf_printf(d->out, ", for: %lldms", (long long)(for_ns / NS_PER_MS));
     return for_ns;

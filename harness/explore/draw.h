@@ -1,9 +1,10 @@
 // Makes random scenarios from a seed and a number. Pure: the same seed, number and limits give the
 // same text.
 //
-// Two tables decide what is drawn: draw_rows.c has the values for the keys of a scenario and for
-// the parameters of faults, scenario/verbs.h has the fault verbs. A new verb is drawn as soon as it
-// is in its table; a new key needs a row in draw_rows.c.
+// Three tables decide what is drawn: draw_rows.c has the values for the keys of a scenario and for
+// the parameters of faults, scenario/verbs.h has the fault verbs, profile.c has loads that are
+// seldom drawn. A new verb is drawn as soon as it is in its table; a new key needs a row in
+// draw_rows.c.
 #pragma once
 
 #include "plan/rng.h"
@@ -16,7 +17,8 @@
 // collector knows it.
 #define DRAW_DEQUEUES (1u << DEQUEUE_CURSOR | 1u << DEQUEUE_SHARED)
 
-// Limits on what is drawn; a zeroed struct sets no limit.
+// Limits on what is drawn. A zeroed struct leaves out leased mode, and what only the reference
+// collector knows.
 struct draw_limits {
     bool only[DRAW_VERBS_MAX]; // by index into verbs[]: if any_only, only the verbs set here are
                                // drawn
@@ -26,8 +28,8 @@ struct draw_limits {
                                // (postgres.announce), and lanes and a budget in every mode
     bool alone;                // the collector does not promise to stand by, so cursor mode gets
                                // only one collector
-    const char *base;          // YAML that is copied into each draw in place of the drawn
-                               // collector, load and limits; NULL: they are drawn
+    const char *base;          // YAML that is copied into each draw, of which then only the faults
+                               // are drawn; NULL: all is drawn
     int64_t base_load_ns;      // length of the load in `base`
     int base_instances;        // number of collectors in `base`
     enum dequeue base_dequeue; // mode of `base`

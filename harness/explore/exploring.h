@@ -82,8 +82,8 @@ void exploring_fini(struct exploring *x);
 MUST_USE bool exploring_next(struct exploring *x, struct candidate *c, struct err *e);
 void candidate_fini(struct candidate *c);
 
-// True when all draws of the search are run or its time is over, so that a further call has nothing
-// to do. False after a signal.
+// True when all draws of the search are run or, if their number has no limit, its time is over, so
+// that a further call has nothing to do. False after a signal.
 bool exploring_done(const struct exploring *x);
 
 // Returns the seconds that all calls of this search have taken so far, including this one.

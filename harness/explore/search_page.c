@@ -243,7 +243,7 @@ static void print_modes(const struct page *p, struct buf *out)
     buf_append_str(out, "</table>");
 }
 
-// Prints the reasons why draws came to no verdict.
+// Prints the reasons why draws were inconclusive or not judged.
 static void print_reasons(const struct page *p, struct buf *out)
 {
     if (p->journal->why_count == 0) {

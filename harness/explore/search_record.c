@@ -5,7 +5,7 @@
 
 // --- what was tried -----------------------------------------------------------------------
 
-// Counts a draw without a clear verdict under its reason.
+// Counts a draw that was inconclusive or not judged under its reason.
 static void count_why(struct journal *j, const char *text)
 {
     size_t i = 0;
@@ -134,8 +134,8 @@ static void append_failure(struct journal *j, const struct failure *f)
     j->failures[j->failure_count++] = *f;
 }
 
-// Counts a draw that was not investigated. Either a failure that its own shard had found explains
-// it, or the time was over.
+// Counts a draw that was not investigated, if a failure that its own shard had found explains it.
+// Others were not investigated for lack of time or because they broke nothing that is wanted.
 static void fold_explained(struct journal *j, const struct tried *t)
 {
     const struct failure *by = explained_by(j->found, j->found_count, t);

@@ -44,7 +44,7 @@ struct coverage_share coverage_modes(const struct coverage *c, const struct draw
 
 #define JOURNAL_WHYS_MAX 12
 
-// A reason why draws had no verdict, and the number of these draws.
+// A reason why draws were inconclusive or not judged, and the number of these draws.
 struct journal_why {
     char text[160];
     unsigned count;

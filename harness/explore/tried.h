@@ -26,8 +26,8 @@ const char *mode_name(enum mode mode);
 
 // A fault that took effect, and the state of the connection that it met.
 struct met {
-    size_t verb; // index into verbs[]
-    double from_s, to_s;
+    size_t verb;               // index into verbs[]
+    double from_s, to_s;       // since the load began
     enum exchange_state state; // that of the collector's connection when the fault came
 };
 
@@ -50,8 +50,8 @@ struct tried {
 // Sets has[] for each verb (index into verbs[]) that the scenario has.
 void verbs_of(const struct scenario *s, bool has[DRAW_VERBS_MAX]);
 
-// Fills in verdict, broken, met and why from a result.json; the caller sets number, mode, verbs and
-// took_s. False when the result has no verdict.
+// Fills in judged, verdict, broken, met and why from a result.json; the caller sets number, mode,
+// verbs and took_s. False when the result has no verdict.
 MUST_USE bool tried_take(struct tried *t, const json_t *result, struct err *e);
 
 // Sets `why`; a text that is too long is cut.
