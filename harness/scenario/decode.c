@@ -1,9 +1,9 @@
 // Decodes a tree into a struct by the tables of the grammar.
 //
 // decode_map walks the table and not the tree: each field is decoded from its node or, without one,
-// from the text of its default, by the same function. So a default obeys the rules of the file, and
-// no member of the struct is left out. Keys without a row are found in a pass of their own, before
-// anything is decoded.
+// from the text of its default, by the same function. So a default obeys the rules of the file. An
+// optional field without a node stays 0. Keys without a row are found in a pass of their own,
+// before anything is decoded.
 //
 // Each type has one decoder, which checks the limits of the row. Rules about several keys are in
 // rules.c.

@@ -42,7 +42,8 @@ struct field {
     const char *key;
     enum field_type type;
     size_t offset;            // offset in the struct
-    const char *default_text; // the default as the file would have it; NULL: the key is required
+    const char *default_text; // the default as the file would have it; NULL: there is none, and
+                              // the key is required unless it is `optional`
     int64_t min, max;         // limits of a number or a duration
     const struct word *words; // the list ends with a NULL name
     const struct table *table;

@@ -1,4 +1,4 @@
-// The settings of a scenario's collector for leases, retries and the budget.
+// The settings of a scenario's collector for leases, retries, the budget and lanes.
 #pragma once
 
 #include "scenario/scenario.h"

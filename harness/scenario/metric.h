@@ -85,6 +85,7 @@ enum metric_id {
     METRIC_COUNT,
 };
 
+// The units, and how an expectation gives a value in them.
 enum metric_unit {
     UNIT_COUNT, // written as a bare number
     UNIT_KB,    // written as a bare number

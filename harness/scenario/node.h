@@ -13,7 +13,7 @@ enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
 // The origin of a value: a place in a file or an option on the command line. The caller of
 // the parser owns the strings.
 struct origin {
-    const char *file;
+    const char *file;    // NULL: the value comes from the command line
     const char *set;     // "load.0.for=1s" when an override gave the value, else NULL
     size_t line, column; // both count from 1
 };

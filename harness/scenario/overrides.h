@@ -2,7 +2,7 @@
 // rules as the file, and an error names the option.
 //
 // A number in the path names an item of a list, counted from 0. In a list of three, number 3 adds
-// an item. Maps that are missing on the way are made.
+// an item. Maps and lists that are missing on the way are made.
 //
 // The value is YAML, except below the keys that hold free names: expect, allow, collector.env,
 // postgres.settings. There the rest of the path is one name, and the value is taken as it stands.

@@ -1,6 +1,7 @@
 // The promises that a subject can make, named by the words of `collector.promises` and of a
 // scenario's `needs`. An invariant is judged only when the subject makes the promise on which the
 // invariant rests. A scenario is run only when the subject makes all that the scenario needs.
+// subject/WRITE-YOUR-OWN.md tells what those mean that have no comment here.
 #pragma once
 
 enum promise {
@@ -20,11 +21,11 @@ enum promise {
     PROMISE_OUTCOME = 1 << 12,
     PROMISE_BUDGET = 1 << 13,
     PROMISE_LANES = 1 << 14,
-    PROMISE_DEAD_LETTERS = 1 << 15,
-    PROMISE_FILLS = 1 << 16,    // a short line leaves no token behind
-    PROMISE_RELEASES = 1 << 17, // no transaction stays open
-    PROMISE_LEASE = 1 << 18,    // a collector that hangs loses its tokens to another
-    PROMISE_RETRIES = 1 << 19,
+    PROMISE_DEAD_LETTERS = 1 << 15, // a token that the wire cannot carry becomes a dead letter
+    PROMISE_FILLS = 1 << 16,        // a short line leaves no token behind
+    PROMISE_RELEASES = 1 << 17,     // no transaction stays open
+    PROMISE_LEASE = 1 << 18,        // a collector that hangs loses its tokens to another
+    PROMISE_RETRIES = 1 << 19,      // what failed is tried again
 
     // What a foreign collector and the reference collector are judged by when nobody says what they
     // promise.

@@ -210,7 +210,7 @@ static bool check_postgres(const struct scenario *s, const struct node *root, st
     return check_postgres_settings(s, node_child(postgres, "settings"), e);
 }
 
-// The variables that a scenario may not set, and why: the harness sets all but the last.
+// The variables that a scenario may not set, and why.
 static const char *const refused_variables[][2] = {
     {"MAILROOM_DATABASE_URL", "it is made from the harness's own server"},
     {"MAILROOM_SECRET_KEY", "it is made from a key that the harness knows"},

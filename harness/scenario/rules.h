@@ -5,11 +5,11 @@
 #include "scenario/node.h"
 #include "scenario/scenario.h"
 
-// Applies --scale: multiplies the length of the load, its backlog, and the times at which faults
-// begin and end. The period of a repeated fault stays, so that the collector has as long as before
-// to recover each time; the fault comes fewer or more times in the run. No fault lasts longer than
-// before, because it must end before it comes again. A scale below 1 also lowers expectations such
-// as `collector.deaths: ">= 10"`.
+// Applies --scale: multiplies the length of the load, its backlog, and the `at` and `until` of
+// faults; a scale below 1 also their `for`. The period of a repeated fault stays, so that the
+// collector has as long as before to recover each time; the fault comes fewer or more times in the
+// run. No fault lasts longer than before, because it must end before it comes again. A scale below
+// 1 also lowers expectations such as `collector.deaths: ">= 10"`.
 void scale_scenario(struct scenario *s, double scale);
 
 // Refuses what a scenario of somebody else must not name. Call it before any file that the scenario
@@ -20,7 +20,8 @@ MUST_USE bool trust_check(
     const struct scenario *s, const struct node *root, const struct overrides *sets, struct err *e);
 
 // Applies the rules that a row of the grammar cannot express: defaults that depend on other keys,
-// and rules about several keys. `path` is the scenario's file, which must have the scenario's name.
+// and rules about several keys. `path` is the scenario's file, which must have the scenario's name
+// unless it is called scenario.yaml.
 MUST_USE bool check_scenario(
     struct scenario *s, const struct node *root, const char *path, struct err *e);
 

@@ -79,7 +79,7 @@ static bool apply_overrides(struct node *root, const struct overrides *sets, str
     return true;
 }
 
-// Keeps the options --set and --scale in the scenario, so that a result can name them.
+// Keeps the options --set, --seed and --scale in the scenario, so that a result can name them.
 static void keep_sets(struct scenario *s, const struct overrides *sets)
 {
     s->scale = sets->scale;

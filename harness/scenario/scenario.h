@@ -163,7 +163,7 @@ struct fault_spec {
     bool reset;     // partition, half-open: withheld bytes are dropped with the connections, not
                     // delivered late
     char *message;  // cut-at: as message_kind_parse reads it; NULL for other verbs
-    int n;          // cut-at: the number of the message among those of its kind, from 1
+    int n;          // cut-at, fail-flush: which message of its kind, or which flush, from 1
     enum cut_side side;
     bool prepared; // hold-horizon: the transaction that stays open is a prepared one
     enum fault_database database;
@@ -187,7 +187,7 @@ struct judged_least {
 struct expectation {
     char *metric;
     char comparison[3]; // "=", "<", "<=", ">", ">=", "!="
-    double value;       // limit in the metric's unit: ms for times, 1/s for rates
+    double value;       // limit in the metric's unit, such as ms or 1/s
     char *want;         // the wanted value as the file has it: "< 500ms"
 };
 
@@ -223,7 +223,7 @@ struct scenario {
     size_t expect_count;
     struct counterpart *counterparts;
     size_t counterpart_count;
-    char **sets;  // the arguments of --set as they were given; NULL-terminated, or NULL: none
+    char **sets;  // the items of the overrides; NULL-terminated, or NULL: none
     double scale; // --scale as it was given; 0: none
 };
 
@@ -242,8 +242,8 @@ enum trust {
 struct overrides {
     const char *const *items; // the arguments of `--set key.path=value`, and `--seed N` as "seed=N"
     size_t count;
-    const char *collector; // --collector, which decides what a layout of `auto` means; NULL: the
-                           // scenario's own
+    const char *collector; // --collector, which decides what a layout of `auto` and absent promises
+                           // mean; NULL: the scenario's own
     double scale;          // --scale: factor for the length of load and faults; 0: no --scale
     enum trust trust;
 };
@@ -271,8 +271,8 @@ void phase_fini(struct load_phase *phase);
 void scenario_replace(char **text, const char *fresh);
 
 // Appends the resolved scenario as YAML: every key that this version knows, defaults included.
-// scenario_load makes the same struct of that text. A NUL follows the text, as after buf_str.
-// ERR_INTERNAL when `out` is full.
+// scenario_load makes the same struct of that text, but for `sets` and `scale`. A NUL follows the
+// text, as after buf_str. ERR_INTERNAL when `out` is full.
 MUST_USE bool scenario_write(const struct scenario *s, struct buf *out, struct err *e);
 
 // Appends a fault as one line, {do: reset, …}, without the keys that say when it comes and without

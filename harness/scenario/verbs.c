@@ -3,8 +3,8 @@
 #define LASTS (PARAM_FOR | PARAM_NEEDS_FOR)
 #define ENDS (PARAM_INSTANCE | PARAM_FOR | PARAM_REST) // of kill-collector and stop-collector
 
-// The shortest length that explore gives a fault which keeps the processors busy, because such a
-// fault takes effect late.
+// The shortest length that explore gives a fault which must first fill or use up something, and so
+// takes effect late.
 #define BUSY_NS (1500 * NS_PER_MS)
 
 // AWAY: the server is away while the fault lasts. LEADER: a cluster loses its leader, and another

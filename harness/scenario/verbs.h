@@ -1,5 +1,5 @@
-// The table of fault verbs, for validation and `mailproof list`. The functions that carry them
-// out are in fault/.
+// The table of fault verbs: all that validation, the plan, the checks, explore and `mailproof list`
+// know of them. The functions that carry them out are in fault/.
 #pragma once
 
 #include "base/base.h"
