@@ -77,8 +77,8 @@ bool command_record_open(struct record *r, const struct options *o, const char *
 
     command_record_head(&head, o, command, about);
     head.anew_if_finished = true;
-    // A shard's record is needed until the merge. Any other record only serves --resume, so it is
-    // removed at the end, and an old one is dropped without --resume.
+    // A shard's record is needed until the merge. Any other record only serves --resume, so
+    // record_finish removes it, and an old one is dropped without --resume.
     head.temporary = o->shard.of == 0;
     head.anew = head.temporary && !o->resume;
     if (o->merged || (head.temporary && !several))

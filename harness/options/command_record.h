@@ -7,8 +7,9 @@
 
 #define COMMAND_RECORD_ABOUT_MAX 8192
 
-// Writes into `about` what decides which item a number stands for: the options that decide results,
-// and a hash of the scenarios with all their defaults. ERR_USAGE when it is too long or not UTF-8.
+// Writes into `about` what decides which item a number stands for: the options and arguments that
+// decide results, and a hash of the scenarios with all their defaults. ERR_USAGE when it is too
+// long or not UTF-8.
 MUST_USE bool command_record_about(char about[COMMAND_RECORD_ABOUT_MAX], const struct options *o,
     const struct scenario *scenarios, size_t count, struct err *e);
 
@@ -23,8 +24,8 @@ void command_record_head(
 
 // Opens the command's record, in a folder below --out that depends on `command` and `about`. A
 // shard continues an unfinished record. A call for the whole work does so only with --resume, and
-// its record is removed when all is done. A finished record is always begun anew. `several`: there
-// is more than one item, so a call for the whole work keeps its record in a file. Call
+// record_finish removes its record. A finished record is always begun anew. `several`: there is
+// more than one item, so a call for the whole work keeps its record in a file. Call
 // command_record_close also on failure.
 MUST_USE bool command_record_open(struct record *r, const struct options *o, const char *command,
     const char *about, bool several, struct err *e);

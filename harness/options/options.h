@@ -10,10 +10,10 @@
 // number, it is 0 or the default that --help shows. A comment such as "run, tune" names the
 // subcommands that take the option.
 struct options {
-    const char *collector; // --collector: a program and its arguments, separated by blanks
-    const char *conninfo;  // --postgres, when it is a conninfo
-    const char *provider;  // --postgres as an override of the scenario's provider
-    const char *out;
+    const char *collector;       // --collector: a program and its arguments, separated by blanks
+    const char *conninfo;        // --postgres, when it is a conninfo
+    const char *provider;        // --postgres as an override of the scenario's provider
+    const char *out;             // "results" if not given
     char out_of_shard[PATH_MAX]; // with --shard: the shard's folder below --out, to which `out`
                                  // then points
     struct shard shard;          // run, tune, explore, field; zeroed: this machine does all of the
@@ -33,8 +33,8 @@ struct options {
     const char *breaks; // shrink: the invariant to keep; explore: the invariants to look for; NULL:
                         // any
     const char *tag;    // run, list
-    const char *cut_at; // run --every-cut: the kind of message to cut at (NULL: every kind); proxy:
-                        // the message to cut at
+    const char *cut_at; // run: the kind of message at which --every-cut cuts or --every-kill kills
+                        // (NULL: every kind); proxy: the message to cut at
     const char *listen; // proxy
     const char *html, *markdown, *json_file, *csv;
     const char *output; // shrink, story
@@ -51,7 +51,7 @@ struct options {
         const char *skip, *skip_tag; // comma-separated; NULL: none
         const char *soak;            // the length of the soak; NULL: no soak, so each scenario has
                                      // runs of its own
-        int pairs;                   // --every-cut: number of trials with two cuts
+        int pairs;                   // number of trials with two cuts or kills
         int retries;                 // how often an inconclusive run is repeated at most
         bool keep, every_cut, every_kill, every_flush;
     } run;
@@ -161,7 +161,8 @@ enum read_id {
     READ_SCALE,
 };
 
-// Stores the value of an option.
+// Stores the value of an option in `o`, or that of --pass-env or --as in os/child_env or
+// os/other_user.
 MUST_USE bool values_read(struct options *o, enum read_id id, const char *value, struct err *e);
 
 // Reads a whole number from 1 to `most`.
