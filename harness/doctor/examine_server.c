@@ -6,7 +6,7 @@
 #include "scenario/scenario.h"
 
 #define OLDEST_VERSION 130000
-#define DEADLINE_MS 4000 // the collector's own limit for one statement
+#define DEADLINE_MS 4000 // the least time that the collector itself gives a statement
 #define TOKEN_LIFE_S 900 // life of a token: accounts get 15 minutes to answer
 // Enough for a run: by default its load opens eight, and the harness and the collector open fewer.
 #define RUN_CONNECTIONS 16

@@ -55,7 +55,7 @@ static void examine_locks(struct patient *p)
 {
     bool kept;
 
-    // Without a second session this cannot be tried, and connect_second has reported that.
+    // Without a second session this cannot be tried, and open_sessions has reported that.
     if (!p->second || !ask_lock_kept(p, &kept))
         return;
     if (!kept)
