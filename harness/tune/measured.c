@@ -220,7 +220,7 @@ bool measured_model(const struct measured *all, struct tune *t, uint64_t seed, s
     for (size_t i = 0; ok && i < t->count; i++) {
         struct queries q FREED_BY(queries_fini) = {0};
         measured_queries(&q, all, t->count, i);
-        // Without query times of other pairs, this pair has no figures of the model.
+        // Without query times of other pairs, nothing can be simulated.
         ok = q.reads.count == 0 || model_pair(&all[i], &q, &t->pairs[i], seed, e);
     }
     return ok;

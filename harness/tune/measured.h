@@ -67,8 +67,9 @@ void measured_summarise(const struct measured *o, struct tune_pair *p);
 // count: of all pairs), then calls queries_ready.
 void measured_queries(struct queries *q, const struct measured *all, size_t count, size_t except);
 
-// Simulates each conclusive run of each pair and fills in the errors of the model. The simulation
-// uses the run's own arrivals but the query times of the other pairs, because the pair's own query
-// times would make any model fit. A pair without a suitable run keeps NAN.
+// Simulates each conclusive run of each pair and fills in the model's figures and errors. The
+// simulation uses the run's own arrivals but the query times of the other pairs, because the pair's
+// own query times would make any model fit. A pair without a suitable run gets NAN. Without query
+// times of other pairs, a pair keeps the figures that it had.
 MUST_USE bool measured_model(
     const struct measured *all, struct tune *t, uint64_t seed, struct err *e);

@@ -4,8 +4,8 @@
 
 #define HEAD "kind,tokens,ms\n"
 
-// Number of batches from which a time is drawn: enough to show how the times vary, but few enough
-// that all these batches have about the same size.
+// Least number of batches from which a time is drawn: enough to show how the times vary, but few
+// enough that all these batches have about the same size.
 static const size_t neighbours = 100;
 
 void queries_add(struct query_list *list, uint32_t tokens, int64_t ns)

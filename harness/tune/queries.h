@@ -34,7 +34,7 @@ void queries_join(struct queries *to, const struct queries *from);
 void queries_ready(struct queries *q);
 
 // Returns a random time out of those of about a hundred batches whose sizes are nearest to
-// `tokens`. The list must not be empty.
+// `tokens`, or of all batches of exactly this size if they are more. The list must not be empty.
 int64_t queries_draw(const struct query_list *list, uint32_t tokens, struct rng *rng);
 
 // Write both lists as CSV, and read them back. ERR_USAGE names the line that cannot be read, or

@@ -393,8 +393,8 @@ static bool read_recorded(struct tuning *t, struct err *e)
     return ok;
 }
 
-// Opens the record of the sweep's runs. tune.gaps is the record's text about missing shards, with
-// which the recommendation begins.
+// Opens the record of the sweep's runs. tune.gaps is the record's text about missing shards, which
+// the recommendation repeats.
 static bool open_sweep_record(struct tuning *t, struct err *e)
 {
     char about[COMMAND_RECORD_ABOUT_MAX];

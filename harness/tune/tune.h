@@ -16,14 +16,15 @@ struct tune_cost {
 struct tune_pair {
     int limit;
     int64_t timeout_ns;
-    double values[METRIC_COUNT]; // medians over the pair's runs; NAN: not measured
+    double values[METRIC_COUNT]; // medians over the pair's conclusive runs, or the model's figures;
+                                 // NAN: not known
     double tokens_per_batch;
-    struct tune_cost cost;   // medians over the pair's runs
-    struct precision judged; // precision of the objective's metric, or of latency.p99
-    size_t runs, inconclusive;
-    const char *state;                           // whether more runs are needed, in the words of
-                                                 // schedule_state_name, such as "precise enough";
-                                                 // NULL when the pair was simulated
+    struct tune_cost cost;     // medians over the pair's runs
+    struct precision judged;   // precision of the objective's metric, or of latency.p99
+    size_t runs, inconclusive; // numbers of all runs but those that count round trips, and of the
+                               // inconclusive ones among them
+    const char *state;         // whether more runs are needed, in the words of schedule_state_name,
+                               // such as "precise enough"; NULL when the pair was simulated
     double model_p50_ms, model_tokens_per_batch; // figures of the model; NAN: no model
     double model_p50_off, model_tokens_off;      // relative errors of the model (0.1: 10% too
                                                  // high); NAN: no model
@@ -32,8 +33,9 @@ struct tune_pair {
     bool broken;                                 // true: a run broke an invariant that is not about
                                                  // time, so the pair is never recommended
     bool meets;                                  // true: the pair meets the objective
-    bool on_front;                               // true: no other pair has larger batches and a
-                                                 // lower p99
+    bool on_front;                               // true: the pair is not broken, its p99 can be
+                                                 // trusted, and no other such pair is at least as
+                                                 // good in batch size and p99, and better in one
 };
 
 #define TUNE_PAIRS_MAX 100

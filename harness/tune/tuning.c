@@ -340,8 +340,8 @@ static bool read_arrivals(struct tuning *t, const char *kind, double rate, struc
                "--arrivals takes poisson, constant, on-off:1s/9s or trace, not '%.40s'", kind);
 }
 
-// Makes the model's load from --rate, --arrivals and --trace. Without them it has the average rate
-// of the scenario's load.
+// Makes the model's load from --rate, --arrivals and --trace. Without a rate or a trace it has the
+// average rate of the scenario's load.
 static bool make_arrivals(struct tuning *t, struct err *e)
 {
     const struct options *o = t->options;

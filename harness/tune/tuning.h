@@ -36,8 +36,8 @@ MUST_USE bool tuning_init(
     struct tuning *t, const struct options *o, const char *path, struct err *e);
 void tuning_fini(struct tuning *t);
 
-// Sets the model's load and query times. ERR_USAGE when the load is a closed loop and no rate is
-// given.
+// Sets the model's load and query times. ERR_USAGE when the load has a closed loop, and neither
+// --rate nor a trace replaces it.
 MUST_USE bool tuning_model(struct tuning *t, struct err *e);
 
 // Runs each pair until enough is known about it, and fills in its figures. After a signal it fills
