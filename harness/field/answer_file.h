@@ -19,7 +19,7 @@ struct answer {
     double planned, struck; // numbers of planned faults, and of those that took effect
     double postgres;        // server_version_num
     char folder[200];       // the run's result folder
-    double deaf;            // 1: the consumer lived on after the fault, but took no more jobs
+    double deaf;            // 1: the consumer ran no more jobs, though jobs were put
     double judged;          // 0: the run was inconclusive
     // Known only if the harness ends each handler with an answer; see ledger/handlers.h.
     double in_hand, rerun_ms, at_once, failing, attempts, gap_min_ms, gap_max_ms;

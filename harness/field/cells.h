@@ -6,7 +6,7 @@
 #include "field/grid.h"
 #include "field/outcome.h"
 
-// The figures with which the questions are put to one subject.
+// How the questions are put to one subject, and what it promises.
 struct manner {
     int rate;    // jobs a second that the subject sustains while no fault is injected; 0: it does
                  // not sustain even the lowest rate that is tried
@@ -24,7 +24,7 @@ struct field_run {
     struct record record; // what this shard has run; each subject is an item
     uint64_t *items;      // owned; the number of the item in `record`, for each row of the grid
     size_t done, planned; // numbers of runs, including those whose answer was stored before
-    size_t runs;          // number of runs that were really made this time
+    size_t runs;          // for the progress: number of runs that were really made this time
     int64_t spent_ns;     // time spent on `runs`
 };
 

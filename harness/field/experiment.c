@@ -162,7 +162,8 @@ static bool read_answer(struct answer *a, const struct run_outcome *outcome, str
         .exits = settled_count(figures, outcome, METRIC_UNPLANNED_EXIT),
         .recovery_ms = parse_figure(figures, "recovery.max"),
         .postgres = parse_figure(environment, "postgres_version"),
-        // result.json has a "silence" only if the consumer lived on and took no job that waited.
+        // result.json has a "silence" if the run did not pass and the consumer ran no job, or no
+        // more, while jobs were put; it may have ended, too.
         .deaf = json_is_object(json_object_get(result, "silence")),
         .judged = outcome->verdict != VERDICT_INCONCLUSIVE,
     };

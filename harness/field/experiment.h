@@ -27,9 +27,9 @@ extern const struct question *const question_burst; // a short load, to find the
 struct experiment {
     const struct question *question;
     const char *subject, *version;
-    int rate;    // jobs a second in the load's first phase
+    int rate;    // jobs a second, in the questions about speed and recovery
     int drain_s; // time that the subject has to finish after the load
-    int claim_s; // how long a job belongs to the worker that took it
+    int claim_s; // how long a job belongs to the worker that took it; 0: for ever
     int seed;    // 1: the scenario's own seed
 };
 

@@ -10,7 +10,7 @@ enum cell_mark {
     CELL_FIGURE,
     CELL_KEPT,
     CELL_BROKEN,
-    CELL_DOUBTFUL, // all runs were inconclusive, or only one of several runs broke a promise
+    CELL_DOUBTFUL, // all runs were inconclusive, or only one run broke a promise
     CELL_OTHER,    // what was seen is documented by the queue, or not promised
 };
 

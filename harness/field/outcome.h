@@ -1,7 +1,7 @@
 // Makes the verdict of one cell: compares what a subject did under a fault with what it promises.
 //
-// A run convicts only if it breaks a promise that the subject makes. If only one of several runs
-// convicts, the cell is doubtful and not broken.
+// A run convicts only if it breaks a promise that the subject makes. If only one run convicts, the
+// cell is doubtful and not broken.
 #pragma once
 
 #include "field/grid.h"
@@ -24,7 +24,7 @@ struct seen {
     double taken;       // number of jobs that some worker had taken and not finished
     bool judged;        // false: the run was inconclusive
     bool missed;        // true: the fault found no target
-    bool deaf;          // true: the consumer lived on after the fault, but took no more jobs
+    bool deaf;          // true: the consumer ran no more jobs, though jobs were put
     bool died;          // true: a worker ended, by the fault or by itself
     double rerun_ms;    // the longest time until a dead worker's job was delivered again
     double at_once;     // number of handlers that began while another handler of the same job ran
@@ -83,6 +83,6 @@ void outcome_tell(const struct seen *s, const struct terms *t, char *text, size_
 void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t);
 
 // Fills a cell. The text begins with the verdict: kept, broken 7 of 10, as documented, held,
-// not promised, doubtful, not asked. A broken cell shows only figures that break a promise, and
-// then what `asks` asks.
+// not promised, doubtful, not asked. A broken cell shows only figures that break a promise. Then
+// come the number of runs in which the consumer was deaf, if any, and what `asks` asks.
 void outcome_cell(const struct outcome *o, const struct terms *t, struct cell *c);
