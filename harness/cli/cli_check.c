@@ -85,8 +85,8 @@ struct counts {
     uint64_t tokens; // number of tokens in the histories that were judged
 };
 
-// Prints the verdict of a result, and returns its exit code. `counts`: the result is one of many,
-// so it is counted, and printed only if it did not pass; NULL: it is the only one.
+// Prints the verdict of a result, and returns its exit code. `counts`: the result is one of a
+// folder's, so it is counted, and printed only if it did not pass; NULL: the user named it itself.
 static int tell_verdict(const struct rejudge *s, const char *folder, struct counts *counts)
 {
     enum verdict verdict = s->result.verdict;

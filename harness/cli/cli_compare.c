@@ -174,8 +174,8 @@ static bool compare_stored(struct comparisons *all, const struct options *o, str
 
 // --- two collectors alternately ----------------------------------------------------------
 
-// The runs of compare --ab. Each collector has its own copy of the scenario, with its own layout;
-// both copies judge the same promises.
+// The runs of compare --ab. Each collector has its own copy of the scenario, with its own
+// collector.layout; both copies judge the same promises.
 struct turns {
     struct scenario scenarios[2];
     const char *commands[2];

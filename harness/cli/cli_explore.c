@@ -84,7 +84,7 @@ static void show_search(struct exploring *x)
     fflush(stderr);
 }
 
-// Writes the page about the search, and prints the same as text.
+// Writes the page about the search, and prints a short form of it.
 static bool write_explore_page(struct exploring *x, struct err *e)
 {
     const struct page page = {.journal = &x->journal,
@@ -177,7 +177,7 @@ static bool is_wanted(const struct exploring *x, const struct tried *t)
 }
 
 // Counts the first run of a draw, and adds it to the journal. A draw that broke a wanted invariant
-// becomes a suspect, unless a known failure explains it.
+// becomes a suspect, unless a known failure explains it or there are too many suspects.
 static bool take_draw(struct exploring *x, struct tried *t, const struct run_pool_answer *a,
     const char *example, struct err *e)
 {

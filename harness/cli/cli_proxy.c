@@ -197,7 +197,8 @@ static bool check_to(const char *to, struct err *e)
 
 // Carries out the orders of the command line, and then prints the port. So the faults are in place
 // before anybody knows the port. What the orders print is kept until then, so that a script finds
-// the port in the first line. *quits: an order was to quit. Returns false when --cut-at is wrong.
+// the port in the first line. *quits: an order was to quit. Returns false when --cut-at, --n or
+// --side is wrong, or memory is short.
 static bool apply_options(struct console *c, const struct options *o, bool *quits, struct err *e)
 {
     char *text FREED_BY(memory_free) = NULL;

@@ -121,7 +121,7 @@ static bool run_candidate(struct shrinking *h, const struct scenario *s, size_t 
 
 // Runs a candidate, up to LOOKS_MAX times while the run is inconclusive or cannot be made, because
 // that may come from a busy machine and not from the candidate. ANSWER_STOP ends the search: there
-// is no time left, it was interrupted, or no run could be made.
+// is no time left, it was interrupted, or the last run could not be made.
 static enum answer look_at_sketch(
     struct shrinking *h, const struct scenario *s, size_t tokens, const struct sketch *k)
 {

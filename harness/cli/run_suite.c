@@ -118,7 +118,7 @@ static int tell_failure(const struct scenario *s, const struct err *e, struct bu
         buf_clear(junit);
     report_junit_failed(s->name, e->text, junit);
     fprintf(stderr, "mailproof: %s: %s\n", s->name, e->text);
-    // After a signal, run_each returns the exit code for the signal.
+    // After a signal, run_each sets the exit code for the signal.
     return e->kind == ERR_INTERRUPTED ? EXIT_OK : e->kind == ERR_USAGE ? EXIT_USAGE : EXIT_INTERNAL;
 }
 
@@ -226,8 +226,8 @@ static void forget_lines(struct tally *t)
 static bool make_or_take_run(uint64_t number, size_t scenario, const struct scenario *s,
     const struct options *o, struct tally *t, int *code, struct err *e)
 {
-    // With --every-cut the shards share the trials of each run. So each shard has a part of each
-    // run, and the run's result is computed from the lines of the trials.
+    // With --every-cut or --every-kill the shards share the trials of each run. So each shard has a
+    // part of each run, and the run's result is computed from the lines of the trials.
     const bool parts = cuts_tried(o);
     const json_t *line = parts ? NULL : known_line(t, number);
     struct suite_item ran;
@@ -328,7 +328,7 @@ static int64_t planned_ns(const struct scenario *s, size_t runs, struct forecast
     return ns;
 }
 
-// Returns how many runs of a scenario are still to be made here; 0 when options skip it.
+// Returns how many runs of a scenario are still to be made here; 0 when it is skipped.
 static size_t count_left(
     const struct tally *t, size_t scenario, const struct scenario *s, const struct options *o)
 {
@@ -349,7 +349,8 @@ static int count_runs(const struct tally *t, size_t scenario, const struct optio
 {
     int count = 0;
 
-    // A merge has the runs of all shards. With --every-cut each shard has a part of each run.
+    // A merge has the runs of all shards. With --every-cut or --every-kill each shard has a part of
+    // each run.
     for (int n = 0; n < t->repeat; n++)
         count += t->record.merged || cuts_tried(o) ||
                  record_wants(&t->record, scenario * (size_t)t->repeat + (size_t)n);
