@@ -1,8 +1,8 @@
 // mailproof compare: compares two sets of stored results, or runs two collectors alternately.
 //
-// With --ab the runs are made here: A B, B A, A B, … on one server, so that a machine which gets
-// slower slows both sides alike. If all runs of A came before those of B, a drift of the machine
-// would look like a difference between A and B.
+// With --ab the runs are made here: A B, B A, A B, …, so that a machine which gets slower slows
+// both sides alike. If all runs of A came before those of B, a drift of the machine would look like
+// a difference between A and B.
 //
 // --calibrate compares A with itself first: a machine on which A differs from itself cannot tell B
 // from A.
