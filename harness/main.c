@@ -148,7 +148,7 @@ static int run_subcommand(const struct command *c, int argc, char **argv)
         code = EXIT_OK;
     } else {
         // libpq's environment variables may lead to a server only if the user has named one, so all
-        // other commands forget them. doctor and proxy always get a server by name.
+        // other commands forget them. doctor and proxy always get a conninfo.
         if (!o.conninfo && !(c->scope & (SCOPE_DOCTOR | SCOPE_PROXY)))
             child_env_remove_libpq();
         code = c->run(&o);
