@@ -1,5 +1,5 @@
-// Faults that keep a server busy. Each runs in a thread of its own, with its own sessions, until it
-// is told to stop.
+// Faults that keep a server busy. Each runs in a thread of its own, with its own sessions, which
+// stay open until the fault ends.
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,7 +34,8 @@ static void take_connections(struct busy *s);
 static void vacuum_slowly(struct busy *s);
 static void read_without_pause(struct busy *s);
 
-// Runs as the fault's thread until the fault is told to stop or fails.
+// Runs as the fault's thread until the fault is told to stop or fails, or until the notification
+// queue is as full as it should be.
 static void *run_busy_session(void *arg)
 {
     struct busy *s = arg;

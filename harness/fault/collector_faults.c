@@ -42,7 +42,7 @@ bool fault_await_end(const struct fault_context *c, const pid_t *pids, size_t co
 }
 
 // Kills the collectors or asks them to end, and waits until they are gone. If the fault has a
-// `for`, they are held down until fault_start_collector releases them.
+// `for`, they are held down until fault_start_collector releases them or, with `rest`, for good.
 static bool end_collectors(struct fault_context *c, struct fault_record *r, struct err *e)
 {
     int signal = r->spec->verb->id == VERB_STOP_COLLECTOR ? SIGTERM : SIGKILL;

@@ -15,6 +15,8 @@ enum fault_need {
     NEEDS_CLOCK
 };
 
+// Begins or ends a fault. False with ERR_CONNECTION or ERR_SKIP: it found nothing to hit, so
+// fault.c may leave the fault out.
 typedef bool fault_step(struct fault_context *c, struct fault_record *r, struct err *e);
 
 // Looks for a victim of the fault and does not touch it. Returns false, with ERR_CONNECTION or
@@ -45,7 +47,8 @@ enum cluster_fault fault_cluster_of(enum verb_id id);
 // Returns the time until which a fault that begins now waits for a victim.
 int64_t fault_victim_deadline_ns(const struct fault_context *c);
 
-fault_look fault_sees_collector; // collector_faults.c: true when a process of the collector runs
+// True when a process of the fault's instances runs.
+fault_look fault_sees_collector; // collector_faults.c
 
 // Returns the disk of the server; NULL when it is none of the harness's own.
 struct disk *fault_disk(const struct fault_context *c); // server_faults.c

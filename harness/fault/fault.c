@@ -2,7 +2,8 @@
 //
 // A fault without evidence makes the run inconclusive: a collector that was never hit has proved
 // nothing. So every verb looks at what it has done (a start time that has changed, packets that a
-// filter has counted) and does not trust that a signal was sent.
+// filter has counted). Only cancel-query trusts that a signal was sent, where it cannot read the
+// server's log.
 //
 // A fault may find nothing to hit because another planned fault is at work, or was undone a moment
 // ago. It is then left out, its evidence names that other fault, and the run stays conclusive. A
@@ -10,7 +11,8 @@
 // it had to wait, it strikes some time after the victim came (a part of its `every` that the seed
 // decides). If it struck at once, a fault that repeats would hit each session right after it was
 // opened, and never at work. The record says when the fault began to look for its victim
-// (sought_ns) and when it struck (began_ns). Nothing excuses the time between the two.
+// (sought_ns) and when it struck (began_ns). The subject is not excused for the time between the
+// two.
 #include "fault/family.h"
 
 #include "fault/scheduler.h"

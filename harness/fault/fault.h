@@ -15,18 +15,21 @@
 // The reason why a fault did not happen, though nothing went wrong.
 enum left_out {
     LEFT_OUT_NOT,
-    LEFT_OUT_CANNOT_STRIKE, // its own previous turn still lasted, or a collector's clock cannot be
-                            // stepped
-    LEFT_OUT_BUSY,          // another planned fault was at work, and nothing was left to hit
+    LEFT_OUT_CANNOT_STRIKE, // the repetition before it still lasted, or a collector's clock cannot
+                            // be stepped
+    LEFT_OUT_BUSY,          // another planned fault was at work, and it collides with that one or
+                            // found nothing to hit
 };
 
 struct fault_record {
     const struct fault_spec *spec;
     int64_t planned_ns; // planned time on the run's clock
-    int64_t sought_ns;  // when the fault began to look for its victim; 0: never
-    int64_t began_ns;   // when it struck, which may be later; 0: never
-    int64_t ended_ns;   // when it was undone or, for an instant fault, when it was done
-    int64_t served_ns;  // for a fault of the leader: when another member took over; 0: none did
+    int64_t sought_ns;  // when the fault began to look for its victim (scheduler.h); 0: never
+    int64_t began_ns;   // when it struck, or last tried to, which may be later; 0: never
+    int64_t ended_ns;   // when it was undone or, for an instant fault, when it was done; but
+                        // served_ns for a lasting fault that has one
+    int64_t served_ns;  // for a fault of the leader: when another member took over; 0: none did, or
+                        // nobody waited for that, as with kill-etcd
     int64_t ready_ns;   // in a trial: when the struck instance's connections had opened again and
                         // then been quiet for a while; 0: never
     bool left_known;    // true: left_ns is known
@@ -38,17 +41,17 @@ struct fault_record {
     char evidence[160];
     enum exchange_state wire; // what the collector's connection was doing when the fault began or,
                               // for cut-at, when the wait for its message began
-    uint64_t memo; // a number that the verb keeps until the fault ends: a count to compare with, or
-                   // one bit for each instance that it holds down
-    void *kept;    // data that a lasting verb keeps until it ends; the verb owns it
+    uint64_t memo; // a number that the verb keeps until the fault ends: a count to compare with, a
+                   // place in the server's log, or one bit for each instance that it holds down
+    void *kept;    // data that a lasting verb keeps until it ends; the verb owns it. NULL:
+                   // fault_abandon leaves the fault alone
 };
 
 // The fault context: everything that the verbs act on. It owns nothing.
 struct fault_context {
     struct server *server;
     struct subject *subject;
-    struct proxy *proxy;     // the proxy of the collector's connections; NULL unless the scenario
-                             // needs it
+    struct proxy *proxy;     // the proxy of the collector's connections; NULL: there is none
     const struct netns *net; // the network between collector and server; NULL unless the scenario
                              // needs it
     PGconn *admin;           // the superuser's connection; the verbs open it again when the server

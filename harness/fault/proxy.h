@@ -26,8 +26,9 @@ struct proxy_counts {
     uint64_t passed;    // number of bytes passed since the start, both ways
     size_t withheld[2]; // by sender: number of bytes that were read and not yet passed on
     uint64_t limited;   // number of connections that proxy_limit has ended
-    uint64_t refused;   // number of connections that were refused: the client lacked the password
-                        // or was one too many, or the server had no address or refused at once
+    uint64_t refused;   // number of connections that were refused: the client did not show the
+                        // password, wanted to be superuser or was one too many, or the server had
+                        // no address, refused at once or was about to encrypt
 };
 
 // Starts a proxy in front of the server. It looks up the server's address again for every
@@ -96,8 +97,8 @@ void proxy_cut_next(struct proxy *p, const struct message_kind *kind, int n, enu
 typedef void proxy_hook(void *arg, size_t cut);
 void proxy_at_cut(struct proxy *p, proxy_hook *hook, void *arg);
 
-// Returns how many cuts were made since the last proxy_cut. Stores their times in at_ns, unless it
-// is NULL.
+// Returns how many cuts were made since the last proxy_cut or proxy_forget_cut. Stores their times
+// in at_ns, unless it is NULL.
 #define PROXY_CUTS_MAX 2
 size_t proxy_cuts(struct proxy *p, int64_t at_ns[PROXY_CUTS_MAX]);
 bool proxy_was_cut(struct proxy *p);

@@ -1,8 +1,8 @@
 // The thread of the proxy: it accepts connections, passes their bytes, and cuts.
 //
 // One thread serves all connections, so that the messages of several have one order, in which a cut
-// counts them. It owns the links; other threads change the conditions and arm cuts under the lock,
-// and wake it. The thread releases the lock only while it waits in poll.
+// counts them. Other threads change the conditions, reset links and arm cuts under the lock, and
+// wake it. The thread releases the lock only while it waits in poll.
 //
 // The proxy connects from a place that the server may trust. So it cuts a client that does not know
 // the run's password, before the server sees more of it than a request to encrypt.

@@ -62,7 +62,7 @@ int64_t scheduler_begin_ns(const struct fault_record *faults, size_t begun_count
 }
 
 // True when the fault may take backends, processes or bytes away from the collector. A fault of the
-// database that does not stop the collector's work only slows the server down.
+// database that does not stop the collector's work takes none away.
 static bool takes_victims(const struct verb *verb)
 {
     return verb->hits != HITS_DATABASE || verb->does == STOPS;

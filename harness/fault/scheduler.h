@@ -35,8 +35,8 @@ int64_t scheduler_strike_ns(const struct fault_record *faults, size_t begun_coun
     const struct fault_record *r, int64_t now_ns, uint64_t seed);
 
 // Returns the fault, among the first `count`, that explains why fault r found nothing to hit; NULL
-// when none does, so that the harness itself failed. It is the latest fault that took effect, is
-// not a mere burden of the database, and either still lasts or ended at most `felt_ns` before r
-// began to look for its victim.
+// when none does, so that the harness itself failed. It is the latest fault that took effect, may
+// take victims away, and either still lasts or ended at most `felt_ns` before r began to look for
+// its victim.
 const struct fault_record *scheduler_culprit(
     const struct fault_record *faults, size_t count, const struct fault_record *r, int64_t felt_ns);

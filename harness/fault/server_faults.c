@@ -92,7 +92,7 @@ static bool cut_power(struct fault_context *c, struct fault_record *r, struct er
     bool ok = fault_change_pages(c, r, e) && fault_stop_server(c, r, e);
     const int64_t cut_ns = fault_disk(c)->cut_ns;
 
-    // The disk cuts its power only when pages are being written, so the fault begins then.
+    // The disk cuts its power when pages are being written, or after 5 s. The fault begins then.
     r->began_ns = clock_max(cut_ns, r->began_ns);
     return ok;
 }

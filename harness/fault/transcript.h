@@ -6,7 +6,7 @@
 #include "fault/wire.h"
 
 #define TRANSCRIPT_MAX 10000    // entries
-#define TRANSCRIPT_TEXT_MAX 300 // bytes of a statement
+#define TRANSCRIPT_TEXT_MAX 300 // bytes of a text, with its NUL
 
 struct transcript_entry {
     unsigned link; // number of the connection, from 1

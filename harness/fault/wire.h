@@ -45,8 +45,8 @@ void wire_expect_answer(struct wire *server);
 
 // --- clear_text.c ------------------------------------------------------------------
 //
-// The fault proxy reads the messages that it cuts, so it speaks no TLS. This file decides when the
-// proxy may send to the server in clear text.
+// The fault proxy reads the messages that it cuts, so it speaks no TLS. clear_text.c decides when
+// the proxy may send to the server in clear text.
 
 // True when the bytes stay on this machine or the conninfo has sslmode=disable, and no setting of
 // the conninfo demands encryption. Otherwise false, and ERR_SKIP names the setting.
