@@ -35,7 +35,7 @@ enum stream {
 // in plan_faults.c).
 #define BACKLOG_STREAMS (1u << 21)
 
-// A change waits at most this long after the insert, even if the batch timeout is longer.
+// A change is planned at most this long after the commit, even if the batch timeout is longer.
 static const int64_t change_within_max_ns = NS_PER_S;
 
 // A code is the token's number modulo this. So two tokens of one account have different codes if
@@ -300,8 +300,8 @@ static bool shares_accounts(const struct load_phase *phase)
 }
 
 // Returns the account of a recovery token, named by the account's first token. It is a new account
-// with probability 1 / tokens_per_account, else one of the last RECENT_ACCOUNTS of the phase at
-// random. So some tokens of an account wait together, and others come later.
+// with probability 1 / tokens_per_account, else one of m->recent at random. So some tokens of an
+// account wait together, and others come later.
 static uint32_t draw_account(struct maker *m, uint32_t token)
 {
     struct rng *rng = &m->streams[STREAM_ACCOUNT];

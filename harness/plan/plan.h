@@ -2,8 +2,8 @@
 // its seed alone, before anything starts.
 //
 // Tokens are numbered from 0 in the order of their transactions. The number is a token's identity
-// in the whole harness, and its account is named after it. Transactions are sorted by intended
-// time. plan_fini accepts a zeroed struct.
+// in the whole harness, and its account is named after it or after an earlier token (plan_account).
+// Transactions are sorted by intended time. plan_fini accepts a zeroed struct.
 #pragma once
 
 #include "plan/names.h"
@@ -168,8 +168,8 @@ enum name_shape plan_name_shape(const struct plan *p, const struct plan_txn *txn
 void plan_names(
     const struct plan *p, const struct plan_txn *txn, uint32_t token, struct names *names);
 
-// Writes the last five digits of the token's number. True: the token shares its account, and is
-// inserted with these digits as its code, which tells it from the account's other tokens. False:
+// Writes the last five digits of the token's number. True: the token may share its account, and
+// is inserted with these digits as its code, which tells it from the account's other tokens. False:
 // the token has its account to itself, and the database makes its code.
 #define PLAN_CODE_SIZE 6
 bool plan_code(const struct plan *p, uint32_t token, char code[PLAN_CODE_SIZE]);
@@ -199,7 +199,7 @@ MUST_USE bool plan_print_json(const struct plan *p, const struct scenario *s, st
 MUST_USE bool plan_add_faults(struct plan *p, const struct scenario *s, struct err *e);
 
 // True when b cannot begin while a lasts: a has taken hold of a thing that b takes or wants (enum
-// verb_thing), so the end of one would also end the other. The plan then leaves b out.
+// verb_thing). The plan then leaves b out.
 bool plan_collide(const struct fault_spec *a, const struct fault_spec *b);
 
 // Returns the time of a fault's `for`, after which it is undone; 0 if nothing undoes it: without

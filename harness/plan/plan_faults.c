@@ -118,8 +118,8 @@ static bool can_collide_later(const struct scenario *s, const struct plan_fault 
 // not take place, so no later fault collides with it.
 static void leave_out_collisions(struct plan *p, const struct scenario *s)
 {
-    // The faults that still last and can collide. No two of them act on the same thing, so they
-    // are few.
+    // The faults that still last and can collide. No two of them take the same thing, so they are
+    // few.
     const struct plan_fault *lasting[LASTING_MAX];
     size_t count = 0;
 
