@@ -86,7 +86,7 @@ bool record_read(struct record *r, const char *path, bool *finished, struct err 
 
 // --- going on -----------------------------------------------------------------------------
 
-// True when the items of both records have the same meaning. The program's version need not be the
+// True when both records are of the same work and shard. The program's version need not be the
 // same: a new version may go on with a record, though merge wants the same version everywhere.
 static bool is_same_work(const json_t *a, const json_t *b)
 {
