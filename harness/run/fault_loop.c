@@ -85,7 +85,7 @@ void run_show(struct run *r, size_t begun_count, const char *what)
 }
 
 // Returns true when the fault is to be left out, and notes why in its record. There are two
-// reasons. By the plan, another fault (`busy`) leaves it nothing to hit at its time. Or it is a
+// reasons. By the plan, it collides with another fault (`busy`) that still lasts then. Or it is a
 // repetition of a fault (`every`), and the repetition before it took so long that it ended after
 // this one's time, as when a collector cannot reconnect as fast as it is killed. The fault is left
 // out and not postponed, so that the plan does not get longer.

@@ -14,7 +14,7 @@ bool lanes_make(PGconn *admin, const struct scenario *s, struct err *e)
     if (!m.lanes)
         return true;
     // Set the mode first: until the queue has one, its cursor is the position in jobs, which knows
-    // no lanes. A collector that moves only this position must be convicted (end_state).
+    // no lanes. A collector that moves only this position must be convicted (invariant end_state).
     snprintf(sql, sizeof sql,
         "SELECT mailroom_switch_mode('mailroom', '%s'); SELECT mailroom_lanes('%.60s')",
         modes[s->collector.dequeue], m.lanes);

@@ -77,7 +77,7 @@ MUST_USE bool observers_start_starved(
     struct observers *o, const struct server *server, struct subject *subject, struct err *e);
 void observers_end_starved(struct observers *o, struct ledger *l);
 
-// Gives the observers the pid of the server, which changes with each start of the server.
+// Gives the observers server->outer_pid, which changes with each start of the server.
 void observers_note_pid(struct observers *o, const struct server *server);
 
 // Each of these ends a part of the observers and puts its samples into the ledger, which borrows
@@ -95,7 +95,8 @@ void observers_fini(struct observers *o);
 // The progress line of a run, and what its live latency is computed from.
 struct run_progress {
     struct progress line;
-    size_t txn;       // index: all tokens of the transactions before this one were read
+    size_t txn;       // index: all tokens of the transactions before this one were read, or are
+                      // rolled back or of the backlog
     int64_t began_ns; // when the interval of the live latency began; 0: none has begun
 };
 

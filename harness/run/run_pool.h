@@ -2,8 +2,8 @@
 // for its next run.
 //
 // A worker is a process and not a thread, because a run uses what belongs to a whole process: its
-// signals, namespaces and children. The parent forks the workers before it starts any thread; they
-// end when the parent ends.
+// signals, namespaces and children. The caller starts the pool while it has only one thread. The
+// workers end when the parent ends.
 #pragma once
 
 #include <sys/types.h>
@@ -35,7 +35,7 @@ struct run_pool_worker {
 };
 
 struct run_pool {
-    const char *collector, *conninfo; // as in struct run_options
+    const char *collector, *conninfo; // `collector` and `postgres` of struct run_options
     const struct overrides *sets;     // applied to every scenario
     char out[PATH_MAX / 2];           // folder for the result folders
     char logs[PATH_MAX / 2];          // folder for the workers' output

@@ -1,4 +1,4 @@
-// One scenario from its first to its last step: run_scenario, and the steps that need a report.
+// One scenario from its first to its last step: run_scenario, and the steps after the drain.
 //
 // Each step fills in its part of struct run and says whether it worked. There is one way out:
 // run_end ends and frees whatever there is, at whatever stage. So no step has to clean up after

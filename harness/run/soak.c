@@ -93,8 +93,9 @@ void run_free_segment(struct run *r)
     r->end = (struct end_facts){0};
 }
 
-// Turns the run into the run of the next segment. The tables of accounts and tokens are emptied, as
-// if an application had dropped old rows. The queue's own state, such as its cursor, stays.
+// Turns the run into the run of the next segment. The tables of accounts, tokens, dead letters and
+// attempts are emptied, as if an application had dropped old rows. The rest of the queue's state,
+// such as its cursor, stays.
 bool run_begin_next(struct run *r, struct err *e)
 {
     r->carried_processes = count_living_processes(&r->next_segment.log);

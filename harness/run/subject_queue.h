@@ -36,7 +36,7 @@ bool queue_is_done(struct run *r);
 MUST_USE bool queue_load(struct manifest *m, const struct scenario *s, struct err *e);
 
 // If the subject's own client puts the jobs, prepares the process of that client. Call it before
-// the load.
+// the load, and after run_start_collector, which starts the proxy.
 MUST_USE bool queue_prepare_producer(struct run *r, struct err *e);
 void queue_fini(struct run_queue *q); // accepts any stage
 

@@ -23,7 +23,8 @@ struct cutreport {
                                          // shard with the worst one
     const struct transcript *transcript; // messages of the trial without any cut
     const char *gaps;                    // says which shards' trials are missing; "": none
-    int64_t start_ns, end_ns;            // when the trials began and ended
+    int64_t start_ns, end_ns;            // when the trials began and ended; in a merge 0 and the
+                                         // time of all trials together
 };
 
 #define CUTREPORT_REASONS 4
@@ -73,7 +74,7 @@ const char *cutkinds_example(const struct trial_result *r);
 bool cutkinds_reached(const struct cutreport *c, size_t i);
 
 // True when the trial without any cut is a part of the result: no cut was tried, or the collector
-// of a shard failed without one.
+// of a shard did not pass without one.
 bool cutkinds_uncut_counts(const struct cutreport *c);
 
 // True when the i-th trial proves nothing: it broke no invariant, and is inconclusive or did not

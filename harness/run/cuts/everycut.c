@@ -2,11 +2,11 @@
 // them are tried.
 //
 // A small workload (steps.c) runs without a cut first, to learn which messages collector and server
-// exchange. It is then repeated once before and once after each message, and for pairs of messages
-// that the seed draws (points.c). Each repetition is a trial (trial.c) on the same server, in a
-// database of its worker (freshdb.c), and is judged by all invariants. Each trial goes into the
-// command's record as soon as it is decided (cutrecord.c). So an interrupted command can go on with
-// the rest later, and several machines can share the trials.
+// exchange. It is then repeated with a cut before and one after each message, and for pairs of
+// messages that the seed draws (points.c). Each repetition is a trial (trial.c) on the same server,
+// in a database of its worker (freshdb.c), and is judged by all invariants. Each trial goes into
+// the command's record as soon as its tries are over (cutrecord.c). So an interrupted command can
+// go on with the rest later, and several machines can share the trials.
 #include "run/cuts/cuts.h"
 
 #include <pthread.h>
@@ -66,7 +66,7 @@ static bool try_all_cuts(struct cuts *c, struct err *e);
 static bool report_trials(struct cuts *c, struct run_outcome *outcome, struct err *e);
 static void close_cuts(struct cuts *c);
 
-// If the collector fails without any cut, that failure decides the verdict. Then no trial with a
+// If the collector does not pass without any cut, that decides the verdict. Then no trial with a
 // cut is made, because it would prove nothing.
 bool everycut_run(const struct scenario *s, const struct run_options *o,
     const struct everycut_options *how, struct run_outcome *outcome, struct err *e)

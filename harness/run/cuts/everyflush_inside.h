@@ -1,5 +1,5 @@
-// One run of --every-flush, with its states and their results. Shared by everyflush.c and
-// everyflush_report.c.
+// One run of --every-flush, with its states and their results. Shared by everyflush.c,
+// everyflush_trial.c and everyflush_report.c.
 #pragma once
 
 #include "postgres/durability.h"
@@ -58,7 +58,8 @@ struct flush_trial_result {
 struct flush_trial_setting {
     const struct scenario *scenario;
     const char *collector; // --collector; NULL: the scenario names it
-    struct server *server; // its disk has been put into the state, and it does not run
+    struct server *server; // when flush_trial_run is called, its disk has been put into the state,
+                           // and it does not run
     bool leased;           // the scenario's collector waits for answers
     const char *log_dir;
 };

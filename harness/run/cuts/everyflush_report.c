@@ -103,7 +103,7 @@ static void print_flush_repeat(const struct flushes *f)
         printf("  repeat      %s\n", command.data);
 }
 
-// Prints the first STATES_SHOWN states with a failure.
+// Prints the first STATES_SHOWN states that have more of a failure than is tolerated.
 static void print_failed_states(const struct flushes *f)
 {
     for (uint64_t i = 0, shown = 0; i < f->count && shown < STATES_SHOWN; i++) {

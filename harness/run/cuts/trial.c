@@ -40,7 +40,8 @@ struct trial {
     struct subject *subject;
     struct observers observers; // only `starved` of it, the waits for a processor
     size_t links;               // the most connections at once that were seen before the cut
-    int64_t idle_since_ns;      // time since which all connections have been idle; 0: they are not
+    int64_t idle_since_ns;      // since when, after a cut, `links` connections are open and all are
+                                // idle; 0: they are not
     pthread_mutex_t lock;       // guards what the proxy's thread uses: subject and faults
     struct fault_record faults[POINTS_CUTS_MAX];
     char messages[POINTS_CUTS_MAX][64]; // the kinds of message, to which the faults point

@@ -82,7 +82,8 @@ struct trial_result {
     bool broken[METRIC_COUNT];
     struct judged judged[METRIC_COUNT];
     char example[METRIC_COUNT][160]; // the first case of each broken invariant
-    char why[256];                   // the first reason of an inconclusive trial, else ""
+    char why[256];                   // the first reason of an inconclusive trial, or why the
+                                     // harness gave the collector up; "": neither
     int64_t cut_ns[POINTS_CUTS_MAX]; // time of each cut
     double recovery_ms;              // ms that the recovery from the last cut took; NAN: unknown
     int64_t took_ns;
