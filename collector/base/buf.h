@@ -15,7 +15,7 @@
 #include "base/err.h"
 
 struct buf {
-    char *data; // NULL while nothing was appended; not NUL-terminated
+    char *data; // NULL until room was first needed; not NUL-terminated
     size_t len;
     size_t cap; // bytes that are allocated
     size_t max; // the ceiling: most bytes that `data` may have

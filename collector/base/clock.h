@@ -1,4 +1,4 @@
-// The clocks. Times that are compared come from the same monotonic clock.
+// The clocks. Times that are compared come from the same clock.
 //
 // Times are int64_t nanoseconds. Pure modules never read a clock: they take now_ns as an argument,
 // so that tests run on a clock of their own.

@@ -1,9 +1,9 @@
 // An error as one value that travels up to the function that decides what to do.
 //
 // A fallible function returns bool (true: done) and fills the caller's struct
-// err on failure. The kind alone decides whether to retry, which exit code to
-// use, or to abort; the text is shown to the user and is a full sentence without the
-// final full stop. Only entry points and event loops print it.
+// err on failure. The kind, with sqlstate and sys_errno, decides whether to retry, which exit code
+// to use, or to abort; the text never does. It is shown to the user and is a full sentence without
+// the final full stop. A function that passes an error on does not print it.
 #pragma once
 
 #include <stdbool.h>
@@ -16,10 +16,10 @@ enum err_kind {
     ERR_CONNECTION,  // the connection died or cannot be made: try again
     ERR_SQL,         // the server refused a statement; sqlstate says why
     ERR_OUTPUT,      // the reader of our output is gone or cannot take more
-    ERR_SYSTEM,      // the operating system refused; sys_errno says why
+    ERR_SYSTEM,      // the machine or a process failed us; sys_errno says why, if it is known
     ERR_SKIP,        // this machine lacks something that the step needs, so it is skipped
     ERR_INTERRUPTED, // a signal asked us to end
-    ERR_INTERNAL,    // a bug of ours
+    ERR_INTERNAL,    // a bug, of ours or of a server or library that we use
 };
 
 struct err {

@@ -35,8 +35,8 @@ void log_never_wait(void)
     state.never_waits = fstat(STDERR_FILENO, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-// True when a line can be written without waiting. A pipe that polls as writable takes PIPE_BUF
-// bytes, which is more than a line.
+// True when a line can be written without waiting, or the log may wait. A pipe that polls as
+// writable takes PIPE_BUF bytes, which is more than a line.
 static bool has_room(void)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -265,7 +265,7 @@ static void read_request(struct scrape_client *c)
             return;
         }
         c->len += (size_t)n;
-        // Bytes after the request stay unread, because the answer ends the connection.
+        // Bytes after the request are ignored, because the answer ends the connection.
         int status = scrape_judge(c->request, c->len);
         if (status == 200)
             c->step = SCRAPE_WAITING;

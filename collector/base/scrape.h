@@ -1,10 +1,10 @@
 // Serves one text to every client that asks for it: GET /metrics over HTTP/1.1.
 //
 // The owner calls it from its own poll loop, and no call but scrape_open waits. There are
-// SCRAPE_CLIENTS places, so clients that are silent, slow or hostile cost a few kilobytes each,
-// until their deadlines. When no place is free, a new client takes the place of the client whose
-// request has been awaited for longest; when all requests are complete, the new client waits in the
-// kernel's queue. Each connection gets one answer.
+// SCRAPE_CLIENTS places, so clients that are silent, slow or hostile cost a few kilobytes and a
+// copy of the text each, until their deadlines. When no place is free, a new client takes the place
+// of the client whose request has been awaited for longest; when all requests are complete, the new
+// client waits in the kernel's queue. Each connection gets one answer.
 //
 // An address is HOST:PORT, [IPV6]:PORT, or the path of a Unix socket, which begins with '/'.
 #pragma once

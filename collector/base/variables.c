@@ -35,7 +35,7 @@ static bool set_text(const struct variables *v, void *into, const struct variabl
     int64_t len = (int64_t)strlen(value);
 
     if (len < row->min || len > row->max || (v->one_line && strpbrk(value, "\r\n"))) {
-        // If no text may have a line break, no value is shown at all, as variables.h says.
+        // If no text may have a line break, no text is shown at all, as variables.h says.
         bool shown = row->kind != VARIABLE_SECRET && !v->one_line;
         return err_set(e, ERR_USAGE,
             "%s is %s%s%s; it must have %" PRId64 " to %" PRId64 " characters%s", row->name,

@@ -26,7 +26,7 @@ struct variables {
     const char *prefix;  // with which the names of its variables begin
     const struct variable *rows;
     size_t count;
-    bool one_line; // no text may have a line break, and no message shows a text
+    bool one_line; // no text may have a line break, and no message of variables_read shows a text
     bool (*set_number)(void *into, const struct variable *row, const char *value, struct err *e);
 };
 
