@@ -14,7 +14,7 @@ struct input {
 void input_init(struct input *in, int fd, int stop_fd);
 void input_fini(struct input *in);
 
-// True when a line is there, or may be read without waiting.
+// True when a line is there, or something can be read without waiting: bytes, or the end.
 bool input_waiting(const struct input *in);
 
 // INPUT_END: the input has ended, and no whole line is left. INPUT_FAILED: *e says why.

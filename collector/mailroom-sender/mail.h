@@ -13,7 +13,8 @@
 //
 // The fields point into the line, which the caller keeps. Nothing that comes
 // from outside is trusted: a field that could forge a header or an SMTP command
-// is refused here, although the collector does not write such fields.
+// is refused here. The collector refuses some such fields, but not, for example, a '>' in an
+// address.
 
 #define RECORD_FIELDS 5
 

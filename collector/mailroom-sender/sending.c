@@ -22,8 +22,8 @@ static void sleep_until(int64_t at_ns)
     }
 }
 
-// Logs a failure, and answers for the token at this place, counted from 1; place 0 stands for all
-// tokens of the line that have no answer.
+// Logs a failure and, unless --no-answers was given, answers for the token at this place, counted
+// from 1; place 0 stands for all tokens of the line that have no answer.
 static bool answer_line(const struct sending *s, size_t place, const struct reply *r, struct err *e)
 {
     static const char *const words[] = {
@@ -51,8 +51,9 @@ static void pause_sending(struct sending *s)
     sleep_until(clock_now_ns() + s->pause_ns);
 }
 
-// Tries once to send a mail, when the limits allow it. If a signal comes first, *reply is left
-// alone. False: an error that ends the sender.
+// Waits until the rate allows a mail, and tries once to send it. If the day's mails are used up, it
+// neither waits nor tries: *reply is MAIL_LATER. If a signal comes first, *reply is left alone.
+// False: an error that ends the sender.
 static bool attempt_once(
     struct sending *s, const struct record *r, struct reply *reply, struct err *e)
 {

@@ -11,7 +11,8 @@
 enum outcome {
     MAIL_SENT,      // the server answered 250 to the whole mail
     MAIL_TRANSIENT, // this mail may succeed later
-    MAIL_LATER,     // no mail would succeed now: the server is away, or says 421 or 454
+    MAIL_LATER,     // no mail would succeed now: the server is away, says 421 or 454, or refuses
+                    // more than this mail (smtp_judge)
     MAIL_PERMANENT, // this mail will never succeed
 };
 
