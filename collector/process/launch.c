@@ -17,7 +17,7 @@ enum order { START, ASK_TO_END, END };
 
 struct launch_reply {
     int value; // START: 0, or the errno of what failed; END: how the sender ended
-    pid_t pid; // the sender's; 0: it does not run
+    pid_t pid; // the sender's; 0: none was started since the last END
 };
 
 static struct {
@@ -58,7 +58,7 @@ static void drop_private(void)
 static void exec_command(char *const command[], const int files[2], int report)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
-    static const int changed[] = {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT}; // we ignore or catch these
+    static const int changed[] = {SIGPIPE, SIGXFSZ, SIGTERM, SIGINT}; // we may ignore these
 
     setpgid(0, 0); // a group of its own, which Ctrl-C does not reach
 #ifdef __linux__
@@ -158,8 +158,8 @@ static bool receive_order(int fd, char *order, int files[2])
     return files[0] < 0 || (close_on_exec(files[0]) && close_on_exec(files[1]));
 }
 
-// Obeys the collector's orders until the collector is gone, and then ends the launcher. The sender
-// runs while reply.pid is above 0.
+// Obeys the collector's orders until the collector is gone, and then ends the launcher. reply.pid
+// is above 0 from START to END, even if the sender has ended by itself.
 static void run_launcher(int fd, char *const command[])
 {
     struct launch_reply reply = {0};

@@ -13,8 +13,8 @@
 
 #include "base/base.h"
 
-// Makes the launcher. Call it once, before the settings are read: it keeps a copy of our memory,
-// and wipes only its environment. `command` must live as long as the process.
+// Makes the launcher. Call it once, before the settings are read: the launcher keeps a copy of our
+// memory, and wipes only its environment. `command` must live as long as the process.
 bool launch_open(char *const command[], struct err *e) MUST_USE;
 
 // Starts the sender with these descriptors, which stay the caller's, as input and output.

@@ -1,4 +1,4 @@
-// Random numbers from OpenSSL, for names that no other process may have.
+// Random numbers from OpenSSL, for names that no other process may have, and for seeds.
 #pragma once
 
 #include "base/base.h"

@@ -1,8 +1,8 @@
 #include "wire/line.h"
 
 // Returns why a field cannot go into a line, as one of the four texts given; NULL: it can.
-// Forbidden are characters that would end a field or a line, or control a reader or a terminal: the
-// control characters of ASCII and, in UTF-8, those from U+0080 to U+009F.
+// Forbidden are the comma and the quote, and what would end a line, or control a reader or a
+// terminal: the control characters of ASCII and, in UTF-8, those from U+0080 to U+009F.
 static const char *why_forbidden(
     struct field f, const char *comma, const char *quote, const char *control, const char *missing)
 {

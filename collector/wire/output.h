@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 
+// OUTPUT_PIPE also stands for a terminal, and for any other device that is no disk.
 enum output_kind { OUTPUT_PIPE, OUTPUT_SOCKET, OUTPUT_FILE };
 
 struct output {
