@@ -1,4 +1,5 @@
-// How long to wait before the next attempt: to connect, or to send a token. Pure.
+// How long to wait before the next attempt: to connect, to start a sender, or to send a token.
+// Pure.
 //
 // Decorrelated jitter: each delay is drawn between BACKOFF_START_NS and three times the delay
 // before it, and is at most the cap. So when a server comes back its clients spread out instead of
@@ -11,18 +12,19 @@
 #define BACKOFF_FIRST_NS INT64_C(10000000)
 #define BACKOFF_START_NS INT64_C(50000000)
 // The longest delays, by what ended the last attempt.
-#define BACKOFF_BRIEF_NS INT64_C(100000000) // somebody ended a session that worked
+#define BACKOFF_BRIEF_NS INT64_C(100000000) // a session that worked was ended or lost
 #define BACKOFF_SOON_NS INT64_C(400000000)  // the server refused
 #define BACKOFF_CAP_NS INT64_C(5000000000) // the server is silent, or somebody has to fix something
 
 struct backoff {
     uint64_t random; // state of the generator; any seed will do
-    int64_t last_ns; // the last delay; 0: the last session worked, or there was none
+    int64_t last_ns; // the last delay, or BACKOFF_START_NS if it was shorter; 0: the last session
+                     // or sender worked, or there was none
 };
 
 void backoff_init(struct backoff *b, uint64_t seed);
 
-// Call it when a session has worked: delays begin again with short ones.
+// Call it when a session or a sender has worked: delays begin again with short ones.
 void backoff_reset(struct backoff *b);
 
 // Returns the next delay, at most cap_ns.

@@ -1,9 +1,9 @@
 #include "timing/flow.h"
 
-#define STRETCH_NS (100 * NS_PER_MS) // the rate is measured over at least this time
-#define PAUSED_NS (200 * NS_PER_MS)  // a stretch is longer than this only if arrivals have paused
-#define SHORTEST_NS (2 * NS_PER_MS)  // the shortest time between two looks
-#define LONGEST_NS (50 * NS_PER_MS)  // the longest time between two looks while few tokens wait
+#define STRETCH_NS (100 * NS_PER_MS)    // the rate is measured over at least this time
+#define PAUSED_NS (200 * NS_PER_MS)     // a stretch is longer only if arrivals or takes paused
+#define SHORTEST_NS (2 * NS_PER_MS)     // the shortest time between two looks
+#define LONGEST_NS (50 * NS_PER_MS)     // the longest time between two looks while few tokens wait
 #define READ_AGAIN_NS (100 * NS_PER_US) // or this for each waiting token, if that is longer
 #define PAUSES_IN_TIMEOUT 4             // no pause is longer than the timeout divided by this
 #define SAVED_LEAST 4                   // looks begin when a look saves this many announcements
@@ -15,9 +15,9 @@ void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns)
 
     if (stretch_ns < STRETCH_NS) // the stretch is not complete
         return;
-    // While each token is announced, each calls this function, so a long stretch means that none
-    // came. If the count has fallen, other collectors took some tokens. That says nothing about the
-    // rate, which then stays as it is.
+    // While each token is announced, each leads to a call, once a take may be sent. So in a long
+    // stretch none came, or none could be taken. If the count has fallen, other collectors took
+    // some tokens. That says nothing about the rate, which then stays as it is.
     if (!looking && stretch_ns > PAUSED_NS)
         f->per_ns = 0;
     else if (arrived >= f->arrived)

@@ -25,8 +25,8 @@ struct flow {
 };
 
 // Notes that `arrived` tokens are known to have come since the start. `looking`: looks find the
-// tokens, and nobody announces them. Call it at each look and, unless we are `looking`, for each
-// announced token.
+// tokens, and nobody announces them. Call it at each look and, unless we are `looking`, after
+// announcements whenever a take may be sent.
 void flow_count(struct flow *f, bool looking, int64_t arrived, int64_t now_ns);
 
 // Returns the pause until the next look while `waiting` tokens wait; CLOCK_NEVER: have each token

@@ -3,8 +3,8 @@
 // An owner whose lock is free has lost its session. It may come back within the grace; when the
 // lock has been free for longer, the owner counts as dead. An owner hangs when it holds its lock
 // and has something in hand, but has not renewed its lease for as long as a lease lasts. We time
-// each owner by our own clock, and only while we watch. So nobody is overdue right after an outage,
-// a pause of our own or an idle hour.
+// each owner by our own clock, and a hanging one only while we watch. So no living owner is overdue
+// right after an outage, a pause of our own or an idle hour.
 #pragma once
 
 #include "base/base.h"

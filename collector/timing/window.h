@@ -45,7 +45,7 @@ struct window {
     int64_t came_after_ns;      // they are taken to have come after this time
     int64_t assumed_ns;         // those without an announcement are taken to have come at this time
     int64_t seen_ns;            // when the last complete read was sent, in this or an earlier
-                                // session; CLOCK_NEVER: none, or others may have taken tokens since
+                                // session; CLOCK_NEVER: none, or we stood by since
     int64_t committed_after_ns; // tokens that the last read was the first to show were committed
                                 // after this
     int64_t taken;              // how many tokens were taken since the start
@@ -68,7 +68,8 @@ void window_announce(struct window *w, int64_t id, int64_t now_ns);
 // Call it when a read is sent. Tokens that are announced from now on may be missing in its answer.
 void window_read_sent(struct window *w, int64_t now_ns);
 
-// After a complete read: call window_shown_all once, then window_shown for each token it showed.
+// After a complete read: call window_shown_all once, then window_shown for each token that it
+// showed and that was not taken.
 void window_shown_all(struct window *w, int64_t now_ns);
 void window_shown(struct window *w, int64_t id);
 
@@ -85,7 +86,7 @@ void window_shown_full(struct window *w, bool announced);
 // show it, though it may have come later than that. CLOCK_NEVER: no such read is known (seen_ns).
 int64_t window_taken(struct window *w, int64_t id, int64_t now_ns);
 
-// Call it when other collectors may have taken tokens since our last read.
+// Call it when we stand by: the holder may take tokens of which we know nothing.
 void window_stood_by(struct window *w);
 
 // Returns when to read next; 0: at once; CLOCK_NEVER: nothing is known to wait.
