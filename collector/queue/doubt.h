@@ -9,7 +9,7 @@
 #include "wire/line.h"
 
 struct doubt {
-    struct doubtful *all; // sorted by id
+    struct doubtful *all; // owned; sorted by id and secret once doubt_close was called
     int n;
     int room;
 };

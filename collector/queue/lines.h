@@ -1,7 +1,7 @@
-// The lines that this collector has in hand: rows of `deliveries`, from the take to the last
-// answer. Pure.
+// The lines that this collector has in hand, from the take or read to the last answer. A line that
+// was taken is a row of `deliveries`; one that was only read (mailroom_read) has no row. Pure.
 //
-// In the database a line is known by its n and a random number (the nonce), because after a
+// In the database a row is known by its n and a random number (the nonce), because after a
 // failover the same n may be given again. The sender knows a line by its number, counted since the
 // sender began; lines of an earlier sender have no number.
 #pragma once
@@ -27,7 +27,7 @@ struct line_token {
     int errors;             // how many of the attempts before it were errors
     int64_t since_ns;       // since when the token waits; CLOCK_NEVER: not known
     bool skipped;           // not in the text: it cannot be sent, or an earlier session wrote it
-    bool answered;          // its result is in the outbox
+    bool answered;          // its result was put into the outbox
     const char *unsendable; // why the wire cannot carry it; NULL: it can
     char secret[SIGN_SECRET_LEN];
 };

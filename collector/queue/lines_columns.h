@@ -3,7 +3,9 @@
 
 #include "session/column.h"
 
-// migrations/README.md says what they mean, at mailroom_take and mailroom_read.
+// migrations/README.md says what they mean, at mailroom_take and mailroom_read. Two are of
+// sql/lines.sql itself: LINES_NOW, its snapshot, and LINES_BUSY, which takes the lock for work in
+// hand.
 enum {
     LINES_KIND,
     LINES_LINE,

@@ -9,10 +9,10 @@
 
 enum result_kind {
     RESULT_SENT,
-    RESULT_TRANSIENT,
-    RESULT_DEAD,
-    RESULT_RETURNED,
-    RESULT_LATE, // an answer that came after another result of the same attempt: only recorded
+    RESULT_TRANSIENT, // an error: the token is tried again after delay_ms
+    RESULT_DEAD,      // the token is not tried again
+    RESULT_RETURNED,  // no answer, which counts as no error: the token is tried again
+    RESULT_LATE,      // an answer that came after another result of the same attempt: only recorded
 };
 
 struct outbox_result {
