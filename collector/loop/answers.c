@@ -214,7 +214,8 @@ bool answers_read(struct collector *c, size_t most, bool *ended, struct err *e)
     return true;
 }
 
-// The sender may hang or only be slow; the tokens are tried again in any case.
+// The sender may hang or only be slow. In either case this is an error of each token, as if the
+// sender had reported a transient one.
 bool answers_time_out(struct collector *c, struct err *e)
 {
     int64_t most_ns = c->config->leased.answer_timeout_ms * NS_PER_MS;

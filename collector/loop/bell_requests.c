@@ -54,7 +54,7 @@ bool bell_request_polls(const struct collector *c)
     return c->bell.step == BELL_LET_GO && c->bell.look_at_ns > 0;
 }
 
-// A look that was planned is made even if the bell's migration has been undone since.
+// A look that was planned is made even if producers have ceased to use a bell since.
 int64_t bell_request_due_ns(const struct collector *c)
 {
     return queue_has_bell(&c->queue) || c->bell.look_at_ns > 0 ? bell_due_ns(&c->bell)

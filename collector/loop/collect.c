@@ -20,7 +20,7 @@
 #include "loop/take.h"
 #include "loop/work.h"
 
-#define REMEMBERED 16 // how many lines that are over stay known, for late answers
+#define REMEMBERED 16 // at least so many lines that are over stay known, for late answers
 
 bool collect_init(struct collector *c, int output_fd, char *const command[], struct err *e)
 {

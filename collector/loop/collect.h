@@ -23,7 +23,7 @@ void collect_lose(struct collector *c);
 // True when a line that needs no answers is out, and the database does not know that it is settled.
 bool collect_unsettled(const struct collector *c);
 // Goes on with the end, after TERM or an error that leaves lines without an answer. Sets *done once
-// nothing is left to do.
+// nothing is left to do, or no time is left for the database to record it.
 bool collect_end(struct collector *c, bool *done, struct err *e) MUST_USE;
 
 // The loop polls this for room in the output, or for the end of the reader.

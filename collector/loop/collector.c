@@ -1,11 +1,11 @@
-// One place waits: poll. One place assigns the state: `step_states`, but for `lose_session`, which
-// leads from every state to back off. What happens while a round runs is dealt with in the next
-// round. So each round deals with events in one order: signals, the answers of the session, the
-// reader, and then the steps.
+// One place waits for events: poll. One place assigns the state: `step_states`, but for
+// `lose_session`, which leads from every state to back off. What happens while a round runs is
+// dealt with in the next round. So each round deals with events in one order: signals, the answers
+// of the session, the reader, and then the steps.
 //
-// Errors travel up to `handle_error`, and the kind alone decides: an error of the connection or of
-// SQL costs the session, and any other error ends the collector. So no step decides by itself
-// whether to go on.
+// A step sends again what may succeed in the same session (work_may_retry), and starts a child
+// again that has ended. All other errors travel up to `handle_error`, where the kind alone decides:
+// an error of the connection or of SQL costs the session, and any other error ends the collector.
 #include "loop/collector.h"
 
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include "loop/work.h"
 #include "process/random.h"
 
-#define STOP_NS (900 * NS_PER_MS) // the most time from TERM to the end; a second is promised
+#define STOP_NS (900 * NS_PER_MS) // from TERM until we give up; the end is promised in a second
 
 // --- from no session to one that is set up -------------------------------------------
 
@@ -137,7 +137,7 @@ static bool dispatch_answer(struct collector *c, struct session_reply reply, str
 {
     bool ok = true;
 
-    // This result is not freed here, because the lines keep it.
+    // take_on_answer frees this result, unless the lines keep it.
     if (reply.tag == QUEUE_TAKE)
         return take_on_answer(c, reply.result, e);
     switch (reply.tag) {

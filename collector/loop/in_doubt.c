@@ -106,9 +106,9 @@ static void give_up_freed(struct collector *c, const PGresult *r)
     }
 }
 
-// Notes the rows of ours of which no line of this process knows, because the answer to their take
-// was lost. They are read again, and go out before what comes later. The answer has n and nonce of
-// each of our rows in columns 0 and 1, before all other rows.
+// Notes the rows of ours of which no line of this process knows: the answer to their take was lost,
+// or their lines were dropped with the session. They are read again, and go out before what comes
+// later. The answer has n and nonce of each of our rows in columns 0 and 1, before all other rows.
 static bool reread_unknown_rows(struct collector *c, const PGresult *r, struct err *e)
 {
     for (int row = 0; row < PQntuples(r) && !PQgetisnull(r, row, 0); row++) {

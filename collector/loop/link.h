@@ -12,12 +12,13 @@ struct link {
     struct pooler pooler;
     struct backoff backoff;
     int64_t retry_at_ns; // when the next attempt to connect is due; link_plan_retry sets it
-    int silent_hosts;    // how many hosts at the start of the list are tried last: they were silent
+    int silent_hosts; // how many hosts at the start of the list are tried last: those tried before,
+                      // up to a silent one
     bool pooler_checked; // we have found that no pooler lends the session to others
     bool warned;         // the log says that nobody has proved who the server is
     enum loss {
         LOSS_REFUSED,   // the server did not let us in, or refused a statement
-        LOSS_ENDED,     // somebody ended a session that worked
+        LOSS_ENDED,     // a session that worked was ended or lost
         LOSS_SILENT,    // nothing was heard from the server
         LOSS_COMPLAINT, // somebody has to fix something
     } loss;

@@ -1,7 +1,7 @@
 // Each collector has a number, and its session holds the lock of that number. A collector whose
 // lock is free has lost its session, and may come back within the grace. A collector hangs if it
 // holds its lock and has something in hand, but has not renewed its lease for as long as a lease
-// lasts. owners.h times both by our own clock, and only while we watch.
+// lasts. owners.h times both by our own clock, and the second only while we watch.
 #include "loop/peers.h"
 
 #include "base/log.h"

@@ -27,7 +27,7 @@ bool peers_join(struct collector *c, bool new_cursor, struct err *e) MUST_USE;
 // Deals with the answer to peers_join: we have or share the queue, stand by, or join once more to
 // make a new cursor.
 bool peers_on_join(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
-// Renews our lease and looks at the others, if that is due.
+// Renews our lease, looks at the others, and frees what one of them had, as far as that is due.
 bool peers_step(struct collector *c, struct err *e) MUST_USE;
 // Deals with the answer to a request of peers_step.
 bool peers_on_peers(struct collector *c, const PGresult *r, struct err *e) MUST_USE;

@@ -146,7 +146,8 @@ static bool may_begin(const struct collector *c, const struct line *line)
 }
 
 // Begins the oldest line that was taken, if it may begin and the output has room, and sets
-// `writing` to it. A line without a token to write is over at once. False: an error.
+// `writing` to it. A line without a token to write counts as written at once or, where lines are
+// answered, as over. False: an error.
 static bool begin_line(struct collector *c, struct err *e)
 {
     struct sender *s = &c->sender;

@@ -21,7 +21,7 @@ struct sender {
     struct sign sign;
     struct child child;
     struct backoff backoff;
-    struct line *writing; // the line of which the output holds a part; NULL: none
+    struct line *writing; // the line that is being written; NULL: none
     int in;               // the descriptor from which answers are read; -1: none
     struct buf input;
     int64_t last_number; // the number of the last line that went to this sender; 0: none did
@@ -44,5 +44,5 @@ bool sender_serve(struct collector *c, struct err *e) MUST_USE;
 // Ends a sender that we started, if it runs still, and gives back those of its tokens that have no
 // answer.
 bool sender_lost(struct collector *c, struct err *e) MUST_USE;
-// Gives up the output, and the line of which it holds a part.
+// Gives up the output, and forgets which line is being written.
 void sender_drop_output(struct collector *c);

@@ -22,7 +22,8 @@ struct collector;
 
 void settle_init(struct collector *c);
 void settle_fini(struct collector *c);
-// Forgets what the last session knew of our rows and locks. Call it when a session ends or begins.
+// Forgets what the last session knew of our rows and locks. Call it when a session is lost, and
+// when we have claimed or joined the queue.
 void settle_restart(struct collector *c);
 
 // Asks what is in doubt (in_doubt.h), settles what is written and records answers.
@@ -37,9 +38,9 @@ bool settle_on_answered(struct collector *c, const PGresult *r, struct err *e) M
 bool settle_done(struct collector *c, const PGresult *r, struct err *e) MUST_USE;
 void settle_failed(struct collector *c);
 
-// Call it after a take that has asked for the lock for work in hand. `given`: it has taken the
-// lock. False: it has failed; but the server may have given the lock, and a rollback does not undo
-// that.
+// Call it after a take that has asked for the lock for work in hand, if it brought a token or has
+// failed. `given`: it brought a token, and so has taken the lock. False: it has failed; but the
+// server may have given the lock, and a rollback does not undo that.
 void settle_lock_asked(struct collector *c, bool given);
 
 // Clears the doubt if nothing is in hand. Call it when a take that looked at all rows found no

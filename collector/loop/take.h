@@ -30,7 +30,8 @@ struct taking {
 
     // These decide what is sent next, and when.
     bool must_take;        // the next request is a take, which alone passes over tokens for good
-    bool no_wait;          // tokens that waited before our session go out without a timeout
+    bool no_wait;          // tokens go out without a timeout: they waited before our session, or in
+                           // a line that was too old
     bool backlog;          // more tokens waited than the last request took
     bool all_due;          // the next take looks at all rows that are due
     bool unpaid;           // until budget_ns no row of lines.rereads can go out: none is paid for
@@ -54,7 +55,7 @@ struct taking {
 struct collector;
 struct settled;
 
-// Forgets what is known of waiting tokens. Call it when a session begins.
+// Forgets what is known of waiting tokens. Call it when we have claimed or joined the queue.
 void take_restart(struct collector *c);
 
 // Plans a take, at once, that looks at all rows without an owner that are due, however long ago.

@@ -110,7 +110,7 @@ static bool make_lines(
         t->no_wait = t->no_wait && t->backlog;
         if (!t->backlog)
             window_shown_all(&c->window, c->now_ns);
-        else // without a bell, producers announce each token
+        else // without a bell, producers are taken to announce each token
             window_shown_full(&c->window, !queue_has_bell(&c->queue));
         if (t->backlog && !bell_request_let_go(c, e)) {
             PQclear(r);

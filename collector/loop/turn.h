@@ -26,7 +26,7 @@ struct turn {
 
 struct collector;
 
-// Forgets what was seen of the holder. Call it when a session begins or is lost.
+// Forgets what was seen of the holder. Call it at the start, and when a session is lost.
 void turn_reset(struct collector *c);
 // The step of the state stand by.
 bool turn_stand_by(struct collector *c, enum state *next, struct err *e) MUST_USE;

@@ -61,7 +61,7 @@ struct collector {
         } step;
         bool returned; // tokens were given back; without an error the exit code is then 75
         int exit;      // the exit code
-        int64_t at_ns; // after TERM or INT: when to end, even if something is not done
+        int64_t at_ns; // STOPPING, LEAVING: when that step ends, even if something is not done
     } ending;
 };
 
