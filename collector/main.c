@@ -1,5 +1,5 @@
 // mailroom-collector: dequeues new tokens from PostgreSQL, signs them, and
-// writes them in batches, one line each, to standard output.
+// writes them in batches, one line each, to standard output or to a sender that it starts.
 #include <getopt.h>
 #include <sysexits.h>
 
@@ -101,8 +101,8 @@ static int run(bool switching, char *const command[])
     program_stay_private();
     log_never_wait();
     variables_warn_of_unknown(&config_variables, environ);
-    // The launcher is forked before the key is decoded, so that the launcher's memory never has the
-    // key, and before the sandbox, which forbids fork.
+    // The launcher is forked before the settings are read, so that it has the key only in its
+    // environment, which it wipes; and before the sandbox, which forbids fork.
     bool ok = program_hold_standard_files(true, &e) && (!command || launch_open(command, &e)) &&
               config_load(&config, environ, &e);
     // The secrets are wiped even when the settings are refused, because /proc shows the
