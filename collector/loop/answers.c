@@ -3,10 +3,11 @@
 // not fit them.
 //
 // When a sender dies, nobody knows which of the tokens without an answer went out. All of them are
-// tried again. If a token was not in its first attempt, it may have killed more senders than this
-// one, so it comes again in a line of its own, while no other line is out. Then it harms no other
-// token, and if the sender dies again, this token has killed it. To try the whole line again would
-// let one bad token take the others with it, until all are given up.
+// tried again, but for one that has used up its attempts. If a token was not in its first attempt,
+// it may have killed more senders than this one, so it comes again in a line of its own, while no
+// other line is out. Then it harms no other token, and if the sender dies again, this token has
+// killed it. To try the whole line again would let one bad token take the others with it, until all
+// are given up.
 #include "loop/answers.h"
 
 #include <poll.h>
@@ -166,8 +167,7 @@ static bool handle_answers(struct collector *c, struct err *e)
         size_t len = (size_t)(end - line);
         struct answer a;
         from += len + 1;
-        // A text that is no answer does no harm: the token that it was meant for is tried again
-        // after the timeout.
+        // A text that is no answer does no harm: the token that it was meant for times out.
         if (!answer_parse(&a, line, len, &why))
             log_line(
                 "SENDER", "'%.*s' is not an answer: %s", (int)(len < 80 ? len : 80), line, why);
