@@ -92,6 +92,10 @@ migrations()
     doctor early 1 "$here"
     says early 'BREAKS  schema' 'migrations/000004_commit_safe_cursor.up.sql is missing' \
         'apply it and those after it'
+    psql -qc 'CREATE DATABASE fresh'
+    psql -qd fresh -c 'GRANT CREATE ON SCHEMA public TO PUBLIC'
+    doctor fresh 1 "$here dbname=fresh"
+    says fresh 'BREAKS  creators' 'PUBLIC may create objects'
     migrate 000004 000018
     doctor midway 1 "$here"
     says midway '000019_outcome.up.sql is missing'

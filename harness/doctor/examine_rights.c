@@ -114,8 +114,9 @@ static void examine_creators(struct patient *p)
             " ELSE a.grantee::regrole::text END, ', '), '')"
             " FROM pg_namespace AS n, aclexplode(n.nspacl) AS a"
             " WHERE n.nspname = current_schema() AND a.privilege_type = 'CREATE'"
-            " AND a.grantee NOT IN (n.nspowner, current_user::regrole, coalesce((SELECT relowner"
-            " FROM pg_class WHERE oid = to_regclass('tokens')), 0))"
+            " AND a.grantee NOT IN (n.nspowner, current_user::regrole)"
+            " AND a.grantee IS DISTINCT FROM (SELECT relowner FROM pg_class"
+            " WHERE oid = to_regclass('tokens'))"
             " AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = a.grantee AND r.rolsuper)",
             others, sizeof others) ||
         !patient_ask(p, p->first,
