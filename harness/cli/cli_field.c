@@ -27,7 +27,8 @@ static void describe_manner(struct grid_row *row, struct manner *manner, const s
     double retry_s = (double)m->retry_within_ns / NS_PER_S;
 
     manner->terms.promises = m->promises.flags;
-    manner->claim_s = (int)(m->claim_ns / NS_PER_S);
+    // Rounded up, because 0 stands for a claim that lasts for ever.
+    manner->claim_s = (int)((m->claim_ns + NS_PER_S - 1) / NS_PER_S);
     if (strcmp(m->retry_default, MANIFEST_NONE) != 0)
         manner->terms.retry_default = m->retry_default;
     manner->terms.retry_s = retry_s > DRAIN_MOST_S ? retry_s : 0;

@@ -116,9 +116,9 @@ void outcome_add(struct outcome *o, const struct seen *s, const struct terms *t)
     o->judged++;
     o->broken += outcome_convicts(s, t);
     o->died = o->died || s->died;
-    // The consumer is deaf only if it left jobs that no worker had taken. Jobs that a dead worker
-    // still holds do not count.
-    o->deaf += s->deaf && s->lost > fmax(0, s->taken);
+    // The consumer is deaf only if it lived on and left jobs that no worker had taken. Jobs that a
+    // dead worker still holds do not count.
+    o->deaf += s->deaf && !(s->exits > 0) && s->lost > fmax(0, s->taken);
     for (enum meaning m = 0; m < MEANINGS; m++) {
         for (enum figure f = 0; f < FIGURE_KINDS; f++)
             widen_figure_range(&o->ranges[m][f], count_meaning(s, f, m, t));
