@@ -197,6 +197,13 @@ static size_t committed_after(const struct ledger *l, int64_t ns)
     return count;
 }
 
+// True when the process ended though nobody had asked it to. In a soak a process may live on in the
+// next segment.
+static bool ended_by_itself(const struct process_record *p)
+{
+    return !p->asked && p->ended_ns != CLOCK_NEVER;
+}
+
 // True when the collector wrote no line, or none for some time while tokens went on being
 // committed. Then s->what says what was seen.
 static bool is_run_silent(struct silence *s, const struct ledger *l)
@@ -206,8 +213,9 @@ static bool is_run_silent(struct silence *s, const struct ledger *l)
     if (!log || log->process_count == 0)
         return false;
     // A collector that ends at once may end the run before the first token is committed. So its own
-    // end (not asked) counts, too.
-    if (log->line_count == 0 && (committed_after(l, 0) > 0 || !log->processes[0].asked)) {
+    // end counts, too.
+    if (log->line_count == 0 &&
+        (committed_after(l, 0) > 0 || ended_by_itself(&log->processes[0]))) {
         snprintf(s->what, sizeof s->what, "the collector wrote no line at all");
         return true;
     }
@@ -233,14 +241,14 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
     const struct subject_log *log = l->log;
     const struct process_record *last = NULL; // of those that ended by themselves
     int64_t last_end_ns = 0;
-    size_t ended_by_itself = 0;
+    size_t count = 0;
 
     for (size_t i = 0; i < log->process_count; i++) {
         last_end_ns = clock_max(last_end_ns, log->processes[i].ended_ns);
-        if (log->processes[i].asked)
+        if (!ended_by_itself(&log->processes[i]))
             continue;
         last = &log->processes[i];
-        ended_by_itself++;
+        count++;
     }
     // Each end was planned, and none came at the end of the drain: a fault lasted for the rest of
     // the run.
@@ -265,8 +273,8 @@ static void explain_by_exits(struct silence *s, const struct ledger *l)
             WEXITSTATUS(status));
     else
         snprintf(s->cause, sizeof s->cause,
-            "it ended by itself %zu %s, last with %s %d after %.3f s", ended_by_itself,
-            NOUN(ended_by_itself, "time", "times"), WIFEXITED(status) ? "exit code" : "signal",
+            "it ended by itself %zu %s, last with %s %d after %.3f s", count,
+            NOUN(count, "time", "times"), WIFEXITED(status) ? "exit code" : "signal",
             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), lived_s);
 }
 
