@@ -98,8 +98,9 @@ static bool write_explore_page(struct exploring *x, struct err *e)
     char path[1000];
 
     bool ok = journal_sort(&x->journal, e) && exploring_path(x, path, "explore.html", "", e) &&
-              page_html(&page, &html) && file_write("out", path, &html, e) &&
-              page_text(&page, &text);
+              (page_html(&page, &html) || err_set(e, ERR_INTERNAL, "the page is too long")) &&
+              file_write("out", path, &html, e) &&
+              (page_text(&page, &text) || err_set(e, ERR_INTERNAL, "the text is too long"));
     // The progress line must not stand in the middle of the text.
     if (!x->options->quiet && terminal_is(STDERR_FILENO))
         fputs("\r\x1b[K", stderr);

@@ -176,7 +176,9 @@ static bool write_queries(const struct tuning *t, struct err *e)
     // A single measured read gives no distribution from which a later model could draw.
     if (t->tune.simulated || t->queries.reads.count < 2)
         return true;
-    return path_join(path, t->out, "queries.csv", e) && queries_print_csv(&t->queries, &text) &&
+    return path_join(path, t->out, "queries.csv", e) &&
+           (queries_print_csv(&t->queries, &text) ||
+               err_set(e, ERR_INTERNAL, "queries.csv would be too long")) &&
            file_write("out", path, &text, e);
 }
 
