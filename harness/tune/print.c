@@ -72,7 +72,7 @@ bool print_table(const struct tune *t, struct buf *out)
         // The star says already that a pair is on the front.
         buf_printf(out, "  %s%s\n", stars(t, p), strcmp(remark, "on the front") == 0 ? "" : remark);
     }
-    buf_append_str(out, "  * no other pair has larger batches and a lower p99");
+    buf_append_str(out, "  * no other pair is better in batches or p99 and no worse in the other");
     // Simulated figures do not vary from run to run, so they have no precision.
     if (!t->simulated)
         buf_printf(out, "; ± is the precision of %s, runs are the conclusive ones",
