@@ -46,7 +46,7 @@ void take_look_at_all(struct collector *c)
 // If our session has ended unnoticed, others take over after the grace, so half of the grace is a
 // safe age; the protocol allows 250 ms. But on a network or a machine that is always slow, no
 // answer would be that young. So the age is at least twice the time that the quickest of the last
-// takes needed (0 until TAKE_TRIPS takes were timed). It is at most half a lease.
+// takes and reads needed (0 until TAKE_TRIPS were timed). It is at most half a lease.
 int64_t take_stale_ns(const struct collector *c)
 {
     int64_t usual_ns = clock_min(250 * NS_PER_MS, c->config->grace_ms * NS_PER_MS / 2);

@@ -47,9 +47,11 @@ struct taking {
     int64_t taken_ns;    // when the last take of full lines was sent
     int reason;          // the meter of the reason why a line that is not full goes out
 
-    int64_t trips_ns[TAKE_TRIPS]; // how long the last takes took, in a ring; 0: none yet
-    int trip_count;               // how many takes were timed so far
-    bool large_answer;            // an answer was large since memory was last given back
+    // How long the last takes and reads took, in a ring; 0: none yet. By the quickest of them
+    // take_stale_ns tells when a line is too old to be written.
+    int64_t trips_ns[TAKE_TRIPS];
+    int trip_count;    // how many were timed so far
+    bool large_answer; // an answer was large since memory was last given back
 };
 
 struct collector;
