@@ -1,12 +1,14 @@
 #include "os/interrupt.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 
-static volatile sig_atomic_t pending;  // the signal that interrupts; 0: none
-static volatile sig_atomic_t asked;    // the signal that asks for an end; 0: none
-static volatile sig_atomic_t deferred; // the first signal only asks
-static volatile sig_atomic_t at_once;  // base of the exit code of interrupt_exit_at_once; 0: off
+// The handler writes these, and any thread may read them.
+static atomic_int pending;  // the signal that interrupts; 0: none
+static atomic_int asked;    // the signal that asks for an end; 0: none
+static atomic_int deferred; // the first signal only asks
+static atomic_int at_once;  // base of the exit code of interrupt_exit_at_once; 0: off
 
 // The signal handler: ends the program at once, or asks for an end, or interrupts all waits.
 static void remember_signal(int signal)
