@@ -163,7 +163,9 @@ static void nobody_passes_the_password_by_encryption(void **state)
     char bytes[sizeof ssl_request];
 
     struct proxy *p = start_with_server(&target, &listener);
+    pthread_mutex_lock(&p->lock);
     p->asks_password = true;
+    pthread_mutex_unlock(&p->lock);
     alarm(100);
     for (size_t i = 0; i < sizeof answers; i++) {
         int client = connect_through(p, listener, &server);
