@@ -326,10 +326,8 @@ static void judge_expectations(struct result *r, const struct ledger *l,
                 m->name, metric_text(m->id, r->values[m->id], text, sizeof text),
                 r->values[METRIC_GENERATOR_LAG_P99_MS], 100 * in->others_share, s->expect[i].want);
         // A count is a fact, whereas a time or a rate is only a target.
-        else if (m->unit == UNIT_COUNT)
-            *violated = true;
         else
-            *missed = true;
+            *(m->unit == UNIT_COUNT ? violated : missed) = true;
     }
 }
 

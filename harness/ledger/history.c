@@ -99,7 +99,7 @@ static void pack_notes(struct pack *p, struct history *h)
 
 static void pack_ledger(struct pack *p, struct ledger *l)
 {
-    const int64_t run_most_ns = 100 * 24 * 3600 * NS_PER_S;
+    const int64_t run_most_ns = INT64_C(100) * 24 * 3600 * NS_PER_S;
 
     pack_moment(p, &l->start_ns);
     pack_moment(p, &l->load_end_ns);

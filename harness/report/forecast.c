@@ -11,7 +11,7 @@
 #define KEPT_RUN (400 << 10)
 #define KEPT_TOKEN 16
 #define KEPT_TRIAL 3000 // a trial's rows, and what collector and server log in it
-#define SERVER (64 << 20)
+#define SERVER (INT64_C(64) << 20)
 #define SERVER_TOKEN 1500
 
 #define TEXT_MAX 40

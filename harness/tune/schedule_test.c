@@ -307,12 +307,13 @@ static void a_forecast_keeps_to_the_runs_of_a_pair(void **state)
 {
     static const struct options options;
     static struct tuning t;
-    struct load_phase load = {.for_ns = NS_PER_S};
+    static struct load_phase load = {.for_ns = NS_PER_S};
+    static char provider[] = "local";
 
     t.options = &options;
     t.scenario.load = &load;
     t.scenario.load_count = 1;
-    t.scenario.postgres.provider = (char[]){"local"};
+    t.scenario.postgres.provider = provider;
     t.tune.count = 2;
     t.repeat = 1;
     t.within_ns = INT64_C(86400) * NS_PER_S;
