@@ -98,14 +98,18 @@ static bool answer_one(struct collector *c, struct line *line, struct line_token
     return record_result(c, line, t, kinds[a->kind], a->text, e);
 }
 
-// Records an answer to a line that nobody waits for any more. The answer has no other effect.
+// Records an answer that nobody waits for any more, for those of its tokens that were given up. The
+// answer has no other effect. *late: there was such a token.
 static bool answer_late(
-    struct collector *c, const struct line *line, const struct answer *a, struct err *e)
+    struct collector *c, const struct line *line, const struct answer *a, bool *late, struct err *e)
 {
-    log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
+    *late = false;
     for (int i = 0; i < line->count; i++) {
-        if (a->place != 0 && a->place != i + 1)
+        if (!line->tokens[i].given_up || (a->place != 0 && a->place != i + 1))
             continue;
+        if (!*late)
+            log_line("SENDER", "an answer for line %" PRId64 " came too late", a->line);
+        *late = true;
         struct outbox_result r = answers_result(line, &line->tokens[i], RESULT_LATE, a->text);
         work_count(c, METER_TOKENS_LATE, 1);
         // The mail may have gone out twice, and only the history shows that.
@@ -136,9 +140,9 @@ static bool answer_token(struct collector *c, const struct answer *a, struct err
     // Nobody waits for this answer. A line without tokens that are awaited may have been freed by
     // another collector, so that its tokens were never answered.
     if (line->left == 0 || (a->place > 0 && line->tokens[a->place - 1].answered)) {
-        // The tokens were given up without an answer, so this late answer is their first.
-        if (line->timed_out)
-            return answer_late(c, line, a, e);
+        bool late;
+        if (!answer_late(c, line, a, &late, e) || late)
+            return late;
         if (a->place > 0)
             log_line("SENDER", "line %" PRId64 ".%d was answered before", a->line, a->place);
         else
@@ -230,12 +234,15 @@ bool answers_time_out(struct collector *c, struct err *e)
             "line %" PRId64 ": no answer for %" PRId64 " ms to %d of %d %s; does the sender hang?",
             line->number, c->config->leased.answer_timeout_ms, line->left, line->count,
             NOUN(line->count, "token", "tokens"));
-        line->timed_out = true;
         // With the result of its last token the line is over, so the loop does not find it again.
-        for (int i = 0; i < line->count; i++)
-            if (!line->tokens[i].answered &&
-                !record_result(c, line, &line->tokens[i], RESULT_TRANSIENT, "no answer in time", e))
+        for (int i = 0; i < line->count; i++) {
+            struct line_token *t = &line->tokens[i];
+            if (t->answered)
+                continue;
+            if (!record_result(c, line, t, RESULT_TRANSIENT, "no answer in time", e))
                 return false;
+            t->given_up = true;
+        }
     }
     if (line)
         work_wake_at(c, line->out_ns + most_ns);

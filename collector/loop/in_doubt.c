@@ -99,7 +99,8 @@ static void give_up_freed(struct collector *c, const PGresult *r)
             continue;
         log_line("QUEUE", "another collector took us for dead, and has freed a line of %d %s",
             line->count, NOUN(line->count, "token", "tokens"));
-        line->timed_out = true;
+        for (int t = 0; t < line->count; t++)
+            line->tokens[t].given_up = !line->tokens[t].answered;
         line->left = 0;
         line->state = LINE_OVER;
         c->ending.returned = c->ending.returned || work_stopping(c);

@@ -28,6 +28,7 @@ struct line_token {
     int64_t since_ns;       // since when the token waits; CLOCK_NEVER: not known
     bool skipped;           // not in the text: it cannot be sent, or an earlier session wrote it
     bool answered;          // its result was put into the outbox
+    bool given_up;          // no answer to it is awaited any more, so one that comes is late
     const char *unsendable; // why the wire cannot carry it; NULL: it can
     char secret[SIGN_SECRET_LEN];
 };
@@ -41,7 +42,6 @@ struct line {
     int64_t asked_ns; // when the take or read was sent
     int64_t out_ns;   // when it was begun
     bool alone;       // its single token may have killed senders (answers.c): it goes out alone
-    bool timed_out;   // its unanswered tokens were given up
     bool has_rest;    // its row in `deliveries` has tokens that are not in the line, and is not yet
                       // one of the rows to read again (struct reread)
     bool settling;    // the request that settles it is under way

@@ -29,6 +29,7 @@ main()
     a_late_answer_changes_nothing
     a_late_answer_beside_its_timeout_changes_nothing
     an_answer_to_a_freed_line_is_late
+    a_late_answer_is_for_what_was_given_up
     term_gives_back_what_is_unanswered
     term_may_come_within_a_line
     an_answer_that_is_not_recorded_is_not_confirmed
@@ -314,6 +315,26 @@ a_late_answer_changes_nothing()
     nothing_is_left
     same "late1's end" "sent" "$(life late1 | awk '{print $NF}')"
     ends i TERM 0
+}
+
+# One token of the line is answered in time, and the other times out. Then the sender gives the whole
+# line up, as mailroom-sender does.
+a_late_answer_is_for_what_was_given_up()
+{
+    MAILROOM_ANSWER_TIMEOUT=1000 run_answered al
+    add late5 late6
+    until grep -q "@x,late5,.*@x,late6," "$server_dir/al.out"; do sleep 0.05; done
+    echo "1.1 sent" >&8
+    has_logged al "line 1: no answer"
+    echo "1 error transient 454 away" >&8
+    has_logged al "line 1 came too late"
+    until [ "$(wc -l <"$server_dir/al.out")" = 2 ]; do sleep 0.05; done
+    echo "2.1 sent" >&8
+    nothing_is_left
+    same "late5" "sent" "$(life late5)"
+    same "late6" "late sent transient" "$(life late6 | tr ' ' '\n' | sort | paste -sd' ')"
+    ends al TERM 0
+    exec 8>&-
 }
 
 # The second line's timeout and its late answer wait for the record of the first line's answer, and
