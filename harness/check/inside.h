@@ -100,6 +100,12 @@ enum { check_by_signal = 128 };
 // either.
 enum { check_unconfirmed = 75, check_failed = 70 };
 
+// True for an exit code with which the collector's last line may be unconfirmed.
+static inline bool check_says_unconfirmed(int code)
+{
+    return code == check_unconfirmed || code == check_failed;
+}
+
 // Returns the first fault that was at work on an instance between two times, other than one that
 // asks a process to end. CAUSE_NONE: there was none.
 struct cause check_ending_disturbed(

@@ -6,7 +6,7 @@
 //   still waits to be taken.
 //
 // The first case is excused when one of the last processes did not end as it should. It is also
-// excused when one exited with 75, which says that its line is unconfirmed, and
+// excused when one exited with 75 or 70, with which its line may be unconfirmed, and
 // - the token's line was read within slack of TERM,
 // - a fault hit its writer between the line and TERM,
 // - or nobody read for half a second between the line and one second after TERM.
@@ -25,7 +25,7 @@
 // How the last processes ended.
 struct last_exits {
     bool ended_badly; // a process was killed, or did not end as it should
-    bool unconfirmed; // a process exited with 75, which says that its last line is unconfirmed
+    bool unconfirmed; // a process's exit code says that its last line may be unconfirmed
 };
 
 // Looks at the processes that lived until the end of the drain.
@@ -39,7 +39,7 @@ static struct last_exits last_exits_of(const struct check *c)
         // An earlier process has a successor, which took over its tokens; a living one has no exit.
         if (p->ended_ns < l->drain_end_ns || p->ended_ns == CLOCK_NEVER)
             continue;
-        exits.unconfirmed |= WIFEXITED(p->status) && WEXITSTATUS(p->status) == check_unconfirmed;
+        exits.unconfirmed |= WIFEXITED(p->status) && check_says_unconfirmed(WEXITSTATUS(p->status));
         exits.ended_badly |= check_killed_by_plan(c, p) || !check_ended_as_asked(c, p);
     }
     return exits;

@@ -93,9 +93,8 @@ static bool ended_unconfirmed(
     const struct check *c, const struct process_record *p, const struct line_record *line)
 {
     int64_t written_ns = check_written_ns(c, line);
-    int code = WEXITSTATUS(p->status);
 
-    return (code == check_unconfirmed || code == check_failed) &&
+    return check_says_unconfirmed(WEXITSTATUS(p->status)) &&
            check_kept_by(c, line->process, written_ns, p->ended_ns, 0,
                check_ending_disturbed(c, p->instance, written_ns, p->ended_ns))
                    .kind != CAUSE_NONE;

@@ -1,5 +1,5 @@
-# Cursor behind, exit code 70. Only code 75 says that the last line is unconfirmed. An end with
-# another code, or by TERM, does not.
+# Cursor behind, exit code 70. The collector failed, and no fault explains that. The line was read
+# long before TERM, so it had time to confirm it.
 process 0 exit 70
 token 0 at 50
 line at 150: 0
