@@ -55,6 +55,6 @@ MUST_USE bool everycut_run(const struct scenario *s, const struct run_options *o
 // Tries all states as one run, as run_scenario runs a scenario. It uses the scenario's postgres,
 // with crashable storage, its collectors, recovery_limit, slack, allow, seed and, in leased mode,
 // drain. A workload of its own replaces the scenario's load and faults, and a verdict of its own
-// (see everyflush_trial.c) its expectations.
+// (see everyflush_trial.c) its expectations. `allow` counts for each state.
 MUST_USE bool everyflush_run(const struct scenario *s, const struct run_options *o,
     struct run_outcome *outcome, struct err *e);

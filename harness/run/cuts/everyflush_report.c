@@ -6,16 +6,18 @@
 
 #define STATES_SHOWN 10
 
-// The name and the meaning of each kind of failure.
+// The name and the meaning of each kind of failure, and the invariant for which `allow` tolerates
+// it (NULL: never).
 static const struct {
-    const char *name, *help;
+    const char *name, *help, *invariant;
 } failures[FLUSH_FAILURES] = {
-    [FLUSH_UNSTARTABLE] = {"unstartable", "the server does not start"},
-    [FLUSH_VANISHED] = {"vanished", "acknowledged, but missing"},
-    [FLUSH_LOST] = {"lost", "present, but never written (leased: or without an outcome)"},
-    [FLUSH_DUPLICATED] = {"duplicated", "written again, though its line was confirmed"},
-    [FLUSH_DAMAGED] = {"damaged", "pages, indexes or queries broken"},
-    [FLUSH_EXITS] = {"exits", "the collector ended"},
+    [FLUSH_UNSTARTABLE] = {"unstartable", "the server does not start", NULL},
+    [FLUSH_VANISHED] = {"vanished", "acknowledged, but missing", "vanished"},
+    [FLUSH_LOST] = {"lost", "present, but never written (leased: or without an outcome)", "lost"},
+    [FLUSH_DUPLICATED] = {"duplicated", "written again, though its line was confirmed",
+        "duplicated"},
+    [FLUSH_DAMAGED] = {"damaged", "pages, indexes or queries broken", NULL},
+    [FLUSH_EXITS] = {"exits", "the collector ended", "unplanned_exit"},
 };
 
 // Counts a failure in a state. If the file system had to be repaired, the count is 0, because the
@@ -29,7 +31,9 @@ static unsigned count_in(enum flush_failure kind, const struct flush_trial_resul
 static bool is_intolerable(
     const struct flushes *f, enum flush_failure kind, const struct flush_trial_result *r)
 {
-    return count_in(kind, r) > scenario_tolerates(f->setting.scenario, failures[kind].name);
+    const char *invariant = failures[kind].invariant;
+
+    return count_in(kind, r) > (invariant ? scenario_tolerates(f->setting.scenario, invariant) : 0);
 }
 
 // True when some state has more of the failure than is tolerated.
