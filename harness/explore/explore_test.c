@@ -458,6 +458,7 @@ static void a_set_may_name_another_collector(void **state)
 {
     char dir[] = "/tmp/mp-explore.XXXXXX", *no_scenarios[] = {NULL};
     const char *sets[] = {"drain=9s", "collector.command=[./mine, -v]"};
+    const char *word[] = {"collector.command.0=./mine"};
     struct options o = {.args = no_scenarios, .sets = sets, .set_count = 1, .out = dir};
 
     assert_non_null(mkdtemp(dir));
@@ -467,6 +468,9 @@ static void a_set_may_name_another_collector(void **state)
     o.collector = "./mine";
     o.set_count = 1;
     explores(&o, false, "./mine");
+    o.collector = NULL;
+    o.sets = word;
+    explores(&o, false, "the collector that the scenario names");
     workdir_remove_tree(dir);
 }
 

@@ -65,7 +65,7 @@ static bool read_collector(const struct exploring *x, int *promises, bool *ours,
 {
     // Only the collector matters, so the smallest scenario will do.
     static const char smallest[] = "name: draw\nsummary: A draw.\nload: [{for: 1s, rate: 1/s}]\n";
-    static const char promises_key[] = "collector.promises=", command_key[] = "collector.command=";
+    static const char promises_key[] = "collector.promises", command_key[] = "collector.command";
     static const struct origin nowhere = {.file = "draw", .line = 1, .column = 1};
     struct node *root = NULL;
     struct scenario s FREED_BY(scenario_fini) = {0};
@@ -306,7 +306,9 @@ static bool describe_search(struct exploring *x, struct err *e)
     bool ok = append_option(x->collector, sizeof x->collector, o->collector ? o->collector : "", e);
 
     snprintf(text, size, "seed %llu, %s", (unsigned long long)x->seed,
-        *x->collector ? x->collector : "the reference collector");
+        *x->collector       ? x->collector
+        : x->limits[0].ours ? "the reference collector"
+                            : "the collector that the scenario names");
     for (size_t i = 0; ok && i < x->sets.count; i++)
         ok = append_option(text, size, x->sets.items[i], e);
     for (const struct word *w = dequeue_words; ok && w->name; w++)
