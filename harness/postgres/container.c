@@ -185,8 +185,8 @@ static bool wait_container_ready(struct server *s, struct err *e)
         }
         if (clock_now_ns() > deadline)
             return err_prefix(e, "the server was not ready after 60 s");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     return true;
 }

@@ -83,8 +83,7 @@ static void take_probe_sample(void *arg, int64_t due_ns)
     } else if (send_probe_query(p, &e)) {
         sample.took_ns = clock_now_ns() - begin_ns;
     } else {
-        PQfinish(p->conn);
-        p->conn = NULL;
+        sql_finish(&p->conn);
     }
     memory_grow(&p->samples, p->count, 1, sizeof sample);
     p->samples[p->count++] = sample;

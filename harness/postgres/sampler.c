@@ -50,8 +50,7 @@ void sampler_stop(struct sampler *s)
         return;
     // A last sample, so that the sums cover the run to its end.
     take_sample(s, clock_now_ns());
-    PQfinish(s->conn);
-    s->conn = NULL;
+    sql_finish(&s->conn);
 }
 
 void sampler_free(struct sampler *s)
@@ -248,8 +247,7 @@ static bool sample_server(struct sampler *s, struct sample *sample)
         s->conn = sql_connect(s->conninfo, &ignored);
     if (s->conn && sample_counters(s, sample) && sample_backends(s, sample))
         return true;
-    PQfinish(s->conn);
-    s->conn = NULL;
+    sql_finish(&s->conn);
     return false;
 }
 

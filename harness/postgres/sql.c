@@ -172,8 +172,8 @@ bool sql_await(PGconn *conn, const char *sql, const char *late, struct err *e)
             return true;
         if (clock_now_ns() > deadline_ns)
             return err_set(e, ERR_SYSTEM, "%s", late);
-        if (!interrupt_sleep_until(clock_now_ns() + await_poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(await_poll_ns, e))
+            return false;
     }
     return false;
 }

@@ -163,8 +163,8 @@ static bool await_new_leader(const struct server *s, const struct cluster *c, co
            (next = ask_timeline(s)) <= timeline) {
         if (clock_now_ns() > deadline_ns)
             return err_set(e, ERR_SYSTEM, "no other member took writes within 60 s");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     out->served_ns = clock_now_ns();
     snprintf(out->text, sizeof out->text, "%.40s stepped down; %.40s takes writes on timeline %d",

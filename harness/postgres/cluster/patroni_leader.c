@@ -47,8 +47,8 @@ bool leader_wait(const struct server *s, int except, int *member, int *timeline,
         if (clock_now_ns() > deadline_ns)
             return err_set(
                 e, ERR_SYSTEM, "no %smember took writes within 60 s", except < 0 ? "" : "other ");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     return true;
 }
@@ -87,8 +87,8 @@ bool leader_wait_followed(struct server *s, struct err *e)
             return err_set(e, ERR_SYSTEM,
                 "the cluster had no leader with two standbys within 120 s: …%s", tail);
         }
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     return true;
 }

@@ -180,8 +180,8 @@ bool parts_wait_store(struct patroni *p, struct err *e)
         }
         if (clock_now_ns() > deadline_ns)
             return err_set(e, ERR_SYSTEM, "etcd did not answer within 30 s");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
     return true;
 }

@@ -40,7 +40,7 @@ bool local_repair(struct server *s, bool *started, struct err *e)
             return true;
         if (clock_now_ns() > deadline)
             return err_prefix(e, "the server did not come back within 30 s");
-        if (!interrupt_sleep_until(clock_now_ns() + poll_ns))
-            return err_set(e, ERR_INTERRUPTED, "interrupted");
+        if (!interrupt_sleep(poll_ns, e))
+            return false;
     }
 }
