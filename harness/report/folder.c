@@ -133,7 +133,7 @@ bool folder_make(struct folder *f, const struct scenario *s, const char *out, st
 
 bool folder_open(struct folder *f, const char *path, struct err *e)
 {
-    char target[PATH_MAX], parent[PATH_MAX];
+    char target[PATH_MAX], link[PATH_MAX];
     size_t len = strlen(path);
 
     *f = (struct folder){0};
@@ -145,14 +145,9 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
     ssize_t target_len = readlink(f->path, target, sizeof target - 1);
     if (target_len >= 0) {
         target[target_len] = '\0';
-        snprintf(parent, sizeof parent, "%s", f->path);
-        char *slash = strrchr(parent, '/');
-        if (slash)
-            *slash = '\0';
-        if (target[0] == '/' || !slash)
-            snprintf(f->path, sizeof f->path, "%s", target);
-        else if (!path_join(f->path, parent, target, e))
-            return false;
+        memcpy(link, f->path, sizeof link);
+        if (!path_beside(f->path, link, target))
+            return err_set(e, ERR_SYSTEM, "the path to which %.200s leads is too long", link);
     }
     return path_join(f->logs, f->path, "logs", e);
 }
@@ -160,17 +155,15 @@ bool folder_open(struct folder *f, const char *path, struct err *e)
 bool folder_link_latest(struct folder *f, struct err *e)
 {
     char link[PATH_MAX], fresh[PATH_MAX];
-    const char *slash = strrchr(f->path, '/');
 
     f->judged = true;
-    if (snprintf(link, sizeof link, "%.*s/latest", (int)(slash - f->path), f->path) >=
-            (int)sizeof link ||
+    if (!path_beside(link, f->path, "latest") ||
         snprintf(fresh, sizeof fresh, "%s.new", f->path) >= (int)sizeof fresh)
         return err_set(e, ERR_SYSTEM, "the path %.200s… is too long", f->path);
     unlink(fresh);
     // A new link is renamed to `latest`, so that `latest` leads to a run at every moment. The link
     // is relative, because results may be moved.
-    if (symlink(slash + 1, fresh) == 0 && rename(fresh, link) == 0)
+    if (symlink(path_name(f->path), fresh) == 0 && rename(fresh, link) == 0)
         return true;
     err_sys(e, ERR_SYSTEM, "cannot make the link %s", link);
     unlink(fresh);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "os/paths.h"
 #include "scenario/grammar.h"
 #include "scenario/overrides.h"
 #include "scenario/parse.h"
@@ -174,15 +175,14 @@ static bool read_repeat(struct reader *r, const struct event *event, struct word
 static bool read_like(struct reader *r, const struct event *event, struct err *e)
 {
     char path[PATH_MAX];
-    const char *file = event->origin.file, *slash = strrchr(file, '/');
 
     if (!story_is_path(event->text))
         return origin_err(&event->origin, e, "name another story, such as other.story");
     // This limit also stops stories that are like each other.
     if (r->likes++ >= LIKE_MAX)
         return origin_err(&event->origin, e, "a story is like at most %d others", LIKE_MAX);
-    int folder = *event->text == '/' || !slash ? 0 : (int)(slash + 1 - file);
-    snprintf(path, sizeof path, "%.*s%s", folder, file, event->text);
+    if (!path_beside(path, event->origin.file, event->text))
+        return origin_err(&event->origin, e, "the path is too long");
     size_t claims = r->t->claim_count;
     bool ok = read_story_file(r, story_keep(r->t, path), &event->origin, e);
     // The claims of the other story need not hold for this one.
@@ -218,9 +218,10 @@ static bool read_line(struct reader *r, char *line, const struct origin *origin,
     w.at += strspn(line, " \t");
     if (*w.at == '\0')
         return true;
-    const bool repeated = false;
-    if (strncmp(w.at, "=>", 2) != 0)
+    if (strncmp(w.at, "=>", 2) != 0) {
+        const bool repeated = false;
         return read_event(r, &w, repeated, e);
+    }
     w.at += 2;
     w.claims = true;
     return claims_read(&w, e);
@@ -278,10 +279,6 @@ static bool read_all(struct story *t, const char *text, const char *path, struct
     bool ok = story_base(&r.root, e) &&
               (text ? read_lines(&r, text, path, e) : read_story_file(&r, path, NULL, e)) &&
               story_build(t, r.events, r.count, r.root, e);
-    // The error may quote control characters of the file, which a terminal would carry out.
-    for (char *p = e->text; !ok && *p; p++)
-        if (iscntrl((unsigned char)*p))
-            *p = '?';
     node_free(r.root);
     free(r.events);
     if (!ok)

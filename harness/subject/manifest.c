@@ -124,11 +124,9 @@ bool manifest_quoted(const struct manifest *m, struct err *e)
 // folder.
 static bool check_addresses(const struct manifest *m, const char *path, struct err *e)
 {
-    char file[PATH_MAX];
-
     for (size_t i = 0; i < m->promises.count; i++) {
         const char *url = m->promises.items[i].url;
-        if (strstr(url, "://") || (path_join(file, m->dir, url, e) && path_exists(file)))
+        if (strstr(url, "://") || path_has(m->dir, url))
             continue;
         return err_set(e, ERR_USAGE,
             "%s: promises: url: '%.200s' is neither an address nor a file in this folder", path,

@@ -115,7 +115,7 @@ struct row {
 static void put_index_row(struct buf *out, const char *dir, const struct row *row)
 {
     const struct stored *s = &row->run;
-    const char *below = path_below(dir, s->folder), *slash = strrchr(s->folder, '/');
+    const char *below = path_below(dir, s->folder);
 
     buf_printf(out, "<tr%s><td><a href=\"", row->newest ? "" : " class=\"older\"");
     append_url(out, *below ? below : ".");
@@ -125,7 +125,7 @@ static void put_index_row(struct buf *out, const char *dir, const struct row *ro
     buf_append_str(out, "</a></td><td title=\"");
     append_escaped(out, below);
     buf_append_str(out, "\">");
-    put_index_time(out, slash ? slash + 1 : s->folder);
+    put_index_time(out, path_name(s->folder));
     buf_printf(
         out, "</td><td class=\"%s\">%s</td>", verdict_name(s->verdict), verdict_name(s->verdict));
     put_broke(out, s);
