@@ -42,7 +42,7 @@ static void add_children(pid_t pid, const char *thread, struct process_sample *s
 // work in any of them.
 static void add_threads(pid_t pid, struct process_sample *sample, int depth)
 {
-    char path[64], name[300], status[4096];
+    char path[64], name[300], status[PROCESS_STATUS_MAX];
 
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *tasks = opendir(path);
@@ -67,7 +67,7 @@ static void add_threads(pid_t pid, struct process_sample *sample, int depth)
 static bool add_process(pid_t pid, struct process_sample *sample, int depth)
 {
     struct process_stat stat;
-    char status[4096];
+    char status[PROCESS_STATUS_MAX];
 
     if (!process_file(pid, "status", status, sizeof status) || !process_stat(pid, &stat))
         return false;
