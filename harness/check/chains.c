@@ -14,7 +14,7 @@ static int64_t chain_ns(const struct check *c, int64_t slack_ns)
     double per_s = c->leased.budget_per_s;
     int64_t token_ns = per_s > 0 ? s->batch_timeout_ns + (int64_t)(NS_PER_S / per_s) : 0;
 
-    line_ns = token_ns > line_ns ? token_ns : line_ns;
+    line_ns = clock_max(line_ns, token_ns);
     return slack_ns + clock_max(line_ns - c->r->slack_ns, 0);
 }
 
@@ -117,7 +117,7 @@ void check_chains(struct check *c)
         int64_t oldest = oldest_ns(c->l, line);
         c->busy_since_ns[i] = chained_since_ns(c, i);
         c->overtaken_ns[i] = overtaken_ns;
-        overtaken_ns = oldest > overtaken_ns ? oldest : overtaken_ns;
+        overtaken_ns = clock_max(overtaken_ns, oldest);
     }
     c->draining_since_ns = draining_since_ns(c);
 }

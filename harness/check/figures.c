@@ -130,12 +130,8 @@ static double rate_less_lag(const struct result *r, const struct ledger *l,
 // Sets rate.offered by the plan, and the rates achieved and delivered by what was measured.
 static void put_rates(struct result *r, const struct ledger *l, const struct check_input *in)
 {
-    bool closed = false;
-
-    for (size_t i = 0; i < l->scenario->load_count; i++)
-        closed = closed || l->scenario->load[i].closed;
     // A closed loop offers whatever its connections can take, so it has no rate of its own.
-    if (!closed)
+    if (!scenario_has_closed_loop(l->scenario))
         r->values[METRIC_RATE_OFFERED] = per_second(
             (double)l->plan->token_count - backlog_tokens(l), (double)l->plan->load_ns / 1e9, 0);
     // The generator's lag is left in the figures. check_less_lag takes it out.

@@ -251,9 +251,9 @@ static bool is_done(struct sim *m)
     return done;
 }
 
-// Draws at which step (STEP_MS) a fault begins, in ms. Half of the faults begin soon after the one
-// before, which began at before_ms (0: there is none). With a verb, on which a defect depends, the
-// last two seconds of the load are left for the defect to show.
+// Draws when a fault begins, in ms: a multiple of STEP_MS. Half of the faults begin soon after the
+// one before, which began at before_ms (0: there is none). With a verb, on which a defect depends,
+// the last two seconds of the load are left for the defect to show.
 static int64_t fault_at(struct sim *m, int64_t before_ms, const char *verb)
 {
     int64_t last_ms = SIM_LOAD_MS - (verb ? 2000 : 400);

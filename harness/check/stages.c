@@ -37,7 +37,7 @@ int64_t stages_fire_ns(const struct ledger *l, const struct line_record *line, e
             continue;
         int64_t ack_ns = ledger_txn(l, d->token)->ended_ns;
         first_ns = clock_min(first_ns, ack_ns);
-        last_ns = ack_ns > last_ns ? ack_ns : last_ns;
+        last_ns = clock_max(last_ns, ack_ns);
     }
     *why = FIRED_OTHERWISE;
     if (first_ns == CLOCK_NEVER)

@@ -80,8 +80,7 @@ static bool still_draining(const struct result *r, const struct ledger *l)
             line->read_ns > l->drain_end_ns)
             continue;
         tokens += line->tokens;
-        if (line->tokens >= (uint32_t)l->scenario->collector.batch_limit)
-            full_lines = true;
+        full_lines = full_lines || check_is_full(l, line);
     }
     leased_read(&m, l->scenario);
     bool spent = check_is_budget_spent(m.budget_per_s, tokens, l->drain_end_ns - from_ns);

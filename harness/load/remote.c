@@ -119,7 +119,7 @@ void remote_mark_lost(struct load_result *result, const struct load_config *c,
         if (i % part->of == part->part)
             result->records[i] = (struct txn_record){.sent_ns = earliest_ns,
                 .commit_ns = earliest_ns,
-                .ended_ns = lost_ns > earliest_ns ? lost_ns : earliest_ns,
+                .ended_ns = clock_max(lost_ns, earliest_ns),
                 .outcome = TXN_UNKNOWN};
     }
 }

@@ -93,9 +93,7 @@ static int64_t first_commit_ns(const struct ledger *l, int64_t since_ns)
 
     for (uint32_t t = 0; t < l->plan->token_count; t++) {
         const struct txn_record *txn = ledger_txn(l, t);
-        enum token_kind kind = l->plan->kinds[t];
-        if (txn->outcome == TXN_COMMITTED && txn->commit_ns >= since_ns &&
-            token_kind_deliverable(kind) && ledger_changed_ns(l, t) == CLOCK_NEVER)
+        if (txn->outcome == TXN_COMMITTED && txn->commit_ns >= since_ns && ledger_must_come(l, t))
             first = clock_min(first, txn->ended_ns);
     }
     return first;

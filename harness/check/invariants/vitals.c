@@ -125,7 +125,7 @@ static void judge_idle_phase(const struct check *c, int64_t from_ns, int64_t unt
     int64_t settle_ns = 2 * c->l->scenario->collector.batch_timeout_ns + c->r->slack_ns;
     int64_t last_ns = last_event_ns(c->l, until_ns);
 
-    check_quiet(c, (last_ns > from_ns ? last_ns : from_ns) + settle_ns, until_ns);
+    check_quiet(c, clock_max(last_ns, from_ns) + settle_ns, until_ns);
 }
 
 // --- busy_idle while a batch waits ----------------------------------------------------

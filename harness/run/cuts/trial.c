@@ -162,10 +162,8 @@ static bool start_collector(struct trial *t, struct err *e)
     const struct trial_setting *s = t->setting;
     struct buf conninfo FREED_BY(buf_fini) = BUF_INIT(4096);
 
-    bool ok = s->server->provider->conninfo(
-                  s->server, MIGRATE_COLLECTOR, t->fixture->db.name, &conninfo) ||
-              err_set(e, ERR_INTERNAL, "the conninfo is too long");
-    return ok && proxy_conninfo(t->fixture->proxy, &conninfo, e) &&
+    return provider_conninfo(s->server, MIGRATE_COLLECTOR, t->fixture->db.name, &conninfo, e) &&
+           proxy_conninfo(t->fixture->proxy, &conninfo, e) &&
            command_make(&t->command, s->scenario, s->collector, conninfo.data, e) &&
            start_subject(t, e) && observers_start_starved(&t->observers, s->server, t->subject, e);
 }
