@@ -53,7 +53,7 @@ static void print_exit_codes(void)
         const char *code, *meaning;
     } codes[] = {
         {"0", "all expectations hold; no difference, or better"},
-        {"1", "an invariant is broken"},
+        {"1", "an invariant is broken; doctor: something would break a collector or a run"},
         {"2", "inconclusive; too few runs to compare"},
         {"3", "an objective on speed or time was missed"},
         {"4", "regression"},

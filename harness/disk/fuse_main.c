@@ -297,7 +297,8 @@ static void serve_device(struct server *s)
 }
 
 // Gives this process a mount namespace of its own, in which mounts that the harness makes later
-// (MS_PRIVATE) do not appear. False on failure.
+// (MS_PRIVATE) do not appear: else it would keep its own mount alive, and never end. False on
+// failure.
 static bool leave_namespace(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;

@@ -129,6 +129,7 @@ static bool ask_rounds(struct field_run *f, struct err *e)
             if (!asking_possible(f, row) || asking_answer(f, row, &x, true, &answers[0], e) ||
                 (f->options->merged && e->kind == ERR_SKIP))
                 continue;
+            // The speeds are medians of all rounds, so a queue that lacks one gets none.
             f->manners[row].unreachable = true;
             experiment_command(&x, c->command, sizeof c->command);
             if (!cell_note_failure(c, e))

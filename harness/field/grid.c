@@ -201,7 +201,7 @@ void grid_markdown(const struct grid *g, struct buf *out)
         "# The field\n\n%s, %s, PostgreSQL %s, %s. harness/field/README.md explains the columns "
         "and the words. Interest: mailroom is our own collector, so it stands last.\n",
         g->when, g->program, g->postgres[0] ? g->postgres : "not started", g->machine);
-    // What is missing stands before the table: a row without answers looks like one that passed.
+    // The gaps stand before the table, because a row without answers looks like one that passed.
     if (g->gaps && *g->gaps)
         buf_printf(out, "\nIncomplete: %s.\n", g->gaps);
     markdown_table(g, 0, verdicts, false, out);

@@ -238,7 +238,7 @@ enum trust {
     TRUST_BESIDE, // it may name no file but those in its folder
 };
 
-// What the command line changes; a zeroed struct changes nothing. The strings are not owned.
+// The changes that the command line makes; a zeroed struct makes none. The strings are not owned.
 struct overrides {
     const char *const *items; // the arguments of `--set key.path=value`, and `--seed N` as "seed=N"
     size_t count;

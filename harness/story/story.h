@@ -8,7 +8,7 @@
 #include "check/check.h"
 #include "scenario/node.h"
 
-// What a story says that the checks must find, in a line that begins with =>.
+// A line of a story that begins with => is a claim: it says what the checks must find.
 struct claim {
     struct origin origin;
     enum { CLAIM_METRIC, CLAIM_JUDGED, CLAIM_VERDICT, CLAIM_SAYS } what;

@@ -7,7 +7,7 @@
 #
 # --names runs nothing: it looks whether each scenario has a counterpart and each counterpart exists.
 # Several runs at once, because most of a run's time is waiting; but no more than there are
-# processors, or each of them is a machine too busy for the others.
+# processors, because on a machine that is too busy runs are inconclusive.
 # shellcheck source=harness/tests/lib.sh
 . "$(dirname "$0")/lib.sh"
 

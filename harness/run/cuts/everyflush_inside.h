@@ -76,7 +76,7 @@ MUST_USE bool flush_trial_find_ended(PGconn *conn, bool ended[FLUSH_TRIAL_ALL], 
 // Commits a token of the workload, as the load would do.
 MUST_USE bool flush_trial_insert(PGconn *conn, uint32_t token, struct err *e);
 
-// What differs from trial to trial.
+// The part of a trial that differs from the other trials.
 struct flush_trial {
     int instances;            // number of collectors that start again
     bool second_cut;          // true: the power is cut a second time, while the server recovers
